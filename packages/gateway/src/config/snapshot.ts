@@ -1,0 +1,148 @@
+import type { Price } from "../core/money.ts";
+import type { Secret } from "../core/secret.ts";
+
+/** Provider kinds this build speaks to. */
+export type ProviderKind = "openai" | "openai-compatible" | "simulator";
+
+/** An account at a vendor, or a server of one's own. */
+export interface ProviderConfig {
+  name: string;
+  kind: ProviderKind;
+  /** Preset of an openai-compatible provider, for example `groq`. */
+  preset: string | null;
+  /** What the vendor's own SDK takes, without a trailing slash; with `/v1` for the OpenAI family. Simulator: null until started. */
+  baseUrl: string | null;
+  /** Null for servers that want none. */
+  apiKey: Secret | null;
+  auth: { header: string; prefix: string } | null;
+  /** Extra headers for every call; values may be secret. */
+  headers: Record<string, Secret>;
+  /** Client headers that go on to this provider, lower case. */
+  forwardHeaders: string[];
+  connections: number;
+  tls: { ca?: string; cert?: string; key?: Secret } | null;
+  proxy: string | null;
+}
+
+/** Timeouts of one deployment, ms. `null`: not set here (ruling 4 gives the default). */
+export interface DeploymentTimeouts {
+  connectMs: number;
+  firstTokenMs: number | null;
+  idleMs: number;
+}
+
+/** One model on one provider: the thing that is routed to. */
+export interface Deployment {
+  name: string;
+  provider: string;
+  model: string;
+  region: string | null;
+  capacity: "payg" | "provisioned" | "self_hosted";
+  timeouts: DeploymentTimeouts;
+  /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */
+  prices: { fromMs: number; price: Price }[];
+}
+
+/** One alias and the ordered deployments behind it. */
+export interface Route {
+  alias: string;
+  chain: string[];
+  fallback: boolean;
+  timeouts: { hopMs: number | null; totalMs: number | null; streamMaxMs: number };
+  retries: { attempts: number; baseMs: number; capMs: number; budget: number };
+  /** Silence after which a stream commits with a ping; null: never. */
+  keepaliveMs: number | null;
+}
+
+/** Which names a caller may use. `allow: "*"` means every alias; `provider/model` names need a pattern of their own. */
+export interface ModelPolicy {
+  allow: "*" | string[];
+  deny: string[];
+}
+
+/** One tenant. */
+export interface Tenant {
+  name: string;
+  /** Absent: nothing is allowed. */
+  models: ModelPolicy | null;
+  /** Platform fields its requests must carry. */
+  require: string[];
+  defaults: { classification: string | null };
+  teams: string[];
+  applications: string[];
+}
+
+/** A client credential, by hash. */
+export interface KeyEntry {
+  id: string;
+  /** sha256 of the whole key, lower-case hex. */
+  hash: string;
+  tenant: string;
+  team: string | null;
+  application: string | null;
+  name: string | null;
+  /** Narrows the tenant's policy; null: the tenant's own. */
+  models: ModelPolicy | null;
+  /** Epoch ms, or null for no end. */
+  expiresAt: number | null;
+  source: "config" | "created" | "dev";
+}
+
+/** An admin credential, by hash. */
+export interface AdminKey {
+  hash: string;
+  role: "admin" | "operator" | "viewer";
+  /** Bound to one tenant, and blind to the rest. */
+  tenant: string | null;
+}
+
+/** What the gateway itself is told. */
+export interface GatewayConfig {
+  listen: { host: string; port: number };
+  /** True when the port was named by the user: a taken one is then an error, not a reason to move on. */
+  portFixed: boolean;
+  region: string | null;
+  bodyLimitBytes: number;
+  drainDelayMs: number;
+  drainTimeoutMs: number;
+  expose: "full" | "minimal";
+}
+
+/** Where rows go. */
+export interface LedgerConfig {
+  /** SQLite file; null: `<data-dir>/ledger.sqlite`. */
+  path: string | null;
+  fsync: boolean;
+  spool: { maxBytes: number; onFull: "refuse" | "drop" };
+}
+
+/** Everything the data plane reads: frozen, swapped whole at a reload. */
+export interface Snapshot {
+  /** Short hash of the effective config: the same text gives the same revision. */
+  revision: string;
+  loadedAt: number;
+  gateway: GatewayConfig;
+  ledger: LedgerConfig;
+  providers: ReadonlyMap<string, ProviderConfig>;
+  deployments: ReadonlyMap<string, Deployment>;
+  routes: ReadonlyMap<string, Route>;
+  tenants: ReadonlyMap<string, Tenant>;
+  keys: readonly KeyEntry[];
+  adminKeys: readonly AdminKey[];
+  /** Defaults for `provider/model` names that no route lists. */
+  rawRoute: Omit<Route, "alias" | "chain">;
+  /** Settings for deployments made on the fly from `provider/model`. */
+  rawDeployment: Pick<Deployment, "region" | "capacity" | "timeouts">;
+  warnings: readonly ConfigProblem[];
+}
+
+/** One thing wrong or doubtful in a config, at its place. Lines and columns count from 1; file null: not from a file. */
+export interface ConfigProblem {
+  severity: "error" | "warning";
+  file: string | null;
+  line: number | null;
+  column: number | null;
+  /** Path of the key: `routes.default.chain[1]`. */
+  path: string;
+  message: string;
+}

@@ -1,0 +1,70 @@
+import type { Usage } from "@sluicegate/contract";
+import type { FinishReason } from "./stream-part.ts";
+
+/** What the caller wants done: which endpoint's semantics hold. */
+export type Operation = "chat" | "embeddings";
+
+/** What a request needs of a deployment (ruling 8), in the words of `capabilities`. */
+export type Capability =
+  | "tools"
+  | "parallel_tools"
+  | "vision"
+  | "documents"
+  | "audio"
+  | "json_schema"
+  | "logprobs"
+  | "n"
+  | "embeddings";
+
+/** Fields of the platform, sent under `gateway` or as `x-sluicegate-*` headers. Absent is undefined. */
+export interface PlatformFields {
+  task_class?: string;
+  classification?: string;
+  session_id?: string;
+  user?: string;
+  agent?: string;
+  application?: string;
+  template_version?: string;
+  tags?: Record<string, string>;
+  latency_budget_ms?: number;
+  side_effecting?: boolean;
+  cacheable?: boolean;
+  fallback?: boolean;
+  retry_after_tool_results?: boolean;
+}
+
+/** One decoded client request. The raw bytes stay at hand, so that a same-dialect upstream gets them unchanged. */
+export interface Call {
+  /** Name of the client's protocol, for example `openai-chat`. */
+  dialect: string;
+  operation: Operation;
+  /** What the client asked for: an alias, or `provider/model`. */
+  alias: string;
+  stream: boolean;
+  needs: ReadonlySet<Capability>;
+  /** The client's own cap on output tokens, every choice counted once. */
+  maxOutputTokens: number | null;
+  choices: number;
+  /** Rough number of input tokens, from bytes: never zero, never exact. */
+  inputTokensEstimate: number;
+  /** The conversation already holds the result of a tool: repeating the call may repeat its effect. */
+  holdsToolResults: boolean;
+  /** The request asks for reasoning, so its first token may take long. */
+  reasons: boolean;
+  /** The client asked to see usage in the stream. */
+  showsUsage: boolean;
+  platform: PlatformFields;
+  /** The request body as it came. */
+  raw: Buffer;
+  /** The same, parsed. Owned by the dialect's protocol; nobody else looks inside. */
+  body: Record<string, unknown>;
+}
+
+/** What a JSON answer says, as far as routing, money and the ledger care. */
+export interface ReplyFacts {
+  model: string | null;
+  usage: Usage | null;
+  finishReason: FinishReason | null;
+  /** Characters of output, for an estimate where usage is missing. */
+  outputChars: number;
+}

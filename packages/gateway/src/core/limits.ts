@@ -1,0 +1,39 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Every bound of the gateway in one place. Anything that can grow is held to one of these. */
+export const LIMITS = {
+  /** Request bodies, unless the config says otherwise (`gateway.body_limit`). */
+  bodyBytesDefault: 32 * MIB,
+  /** How long a client may take to send its headers, and then its whole body. */
+  clientHeadersMs: 15_000,
+  clientBodyMs: 60_000,
+  /** All request headers together. */
+  headerBytesMax: 64 * KIB,
+  headerCountMax: 200,
+  /** Nesting of a JSON request body. */
+  jsonDepthMax: 100,
+  /** A JSON answer, or an error body, of an upstream. */
+  upstreamBodyBytesMax: 64 * MIB,
+  upstreamErrorBytesMax: 64 * KIB,
+  /** One SSE event of an upstream: images and audio come in single events. */
+  sseEventBytesMax: 16 * MIB,
+  /** Bytes of a stream held for a client that does not read, before the upstream is paused. */
+  clientBufferBytesMax: 64 * KIB,
+  /** Preamble held back before the first output. */
+  preambleBytesMax: 1 * MIB,
+  /** Calls to providers a request may cause, whatever its chain and retries say. */
+  attemptsMax: 12,
+  /** Deployments in one chain. */
+  chainMax: 32,
+  /** Tags of one request, and the length of any label a client may choose. */
+  tagsMax: 32,
+  labelCharsMax: 256,
+  /** Deployments made on the fly for `provider/model` names. */
+  rawDeploymentsMax: 1_000,
+  /** (key, code) pairs whose refusals are counted at once, and rows a minute for each. */
+  refusalMetersMax: 10_000,
+  refusalRowsPerMinute: 10,
+  /** Open connections to one deployment, unless `pool.connections` says otherwise. */
+  connectionsDefault: 256,
+} as const;
