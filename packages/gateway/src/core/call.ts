@@ -33,6 +33,15 @@ export interface PlatformFields {
   retry_after_tool_results?: boolean;
 }
 
+/** Where one member of a JSON object stands in its bytes. */
+export interface Member {
+  key: string;
+  keyStart: number;
+  keyEnd: number;
+  valueStart: number;
+  valueEnd: number;
+}
+
 /** One decoded client request. The raw bytes stay at hand, so that a same-dialect upstream gets them unchanged. */
 export interface Call {
   /** Name of the client's protocol, for example `openai-chat`. */
@@ -58,6 +67,8 @@ export interface Call {
   raw: Buffer;
   /** The same, parsed. Owned by the dialect's protocol; nobody else looks inside. */
   body: Record<string, unknown>;
+  /** Where its top-level members stand in `raw`, so that one can be spliced without writing the rest again. */
+  members: readonly Member[];
 }
 
 /** What a JSON answer says, as far as routing, money and the ledger care. */

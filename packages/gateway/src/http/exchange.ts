@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Cancel } from "../core/cancel.ts";
+
+/** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly method: string;
+  /** Path without the query. */
+  readonly path: string;
+  /** Query without the `?`, empty when there is none. */
+  readonly query: string;
+  /** Fires `client_left` when the client closes before the answer is complete. */
+  readonly cancel = new Cancel();
+  #drainListener: (() => void) | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.#response = response;
+    this.method = request.method ?? "GET";
+    const url = request.url ?? "/";
+    const mark = url.indexOf("?");
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.query = mark === -1 ? "" : url.slice(mark + 1);
+    response.on("close", () => {
+      if (!response.writableFinished) this.cancel.cancel("client_left");
+    });
+    response.on("drain", () => this.#drainListener?.());
+    response.on("error", () => this.cancel.cancel("client_left"));
+  }
+
+  /** A request header by lower-case name; a repeated one is joined by node. */
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  /** True once a status has gone out. */
+  get headSent(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
+  respond(status: number, headers: readonly string[], body: Buffer | string): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    const all = [...headers, "content-length", String(bytes.length)];
+    if (!this.request.complete) {
+      all.push("connection", "close");
+      response.once("finish", () => this.request.socket.destroySoon());
+    }
+    response.writeHead(status, all);
+    response.end(this.method === "HEAD" ? undefined : bytes);
+  }
+
+  /** Sends the head of a stream. */
+  begin(status: number, headers: readonly string[]): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    this.#response.writeHead(status, headers as string[]);
+  }
+
+  /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
+  write(bytes: Buffer): boolean {
+    const response = this.#response;
+    if (response.destroyed) return true;
+    response.write(bytes);
+    return response.writableLength < response.writableHighWaterMark;
+  }
+
+  /** One listener for "the client has caught up"; setting it replaces the one before. */
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  /** Ends a stream. */
+  end(bytes?: Buffer): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    if (bytes) response.end(bytes);
+    else response.end();
+  }
+
+  /** Closes the connection under the client: only for a stream that cannot say its own error. */
+  destroy(): void {
+    this.#response.destroy();
+  }
+}

@@ -1,0 +1,114 @@
+const LF = 10;
+const CR = 13;
+
+/** One server-sent event, with the bytes it came in. */
+export interface SseEvent {
+  /** The `event:` field, or null. */
+  name: string | null;
+  /** The `data:` lines joined by LF; null for a block of comments only. */
+  data: string | null;
+  /** The event exactly as it came, its blank line included. */
+  raw: Buffer;
+}
+
+/**
+ * Cuts a byte stream into server-sent events (WHATWG HTML, "event stream interpretation") wherever the chunks were cut.
+ * LF, CRLF and CR end lines. Holds at most one event; over `bytesMax` it throws.
+ */
+export class SseSplitter {
+  readonly #bytesMax: number;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  /** True when the line being read has no byte yet. */
+  #lineEmpty = true;
+  #afterCr = false;
+  /** True when the block being read holds a line: blank lines between events are no events. */
+  #hasLine = false;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Feeds bytes; calls `onEvent` for each event they complete, in order, before it returns. */
+  push(chunk: Buffer, onEvent: (event: SseEvent) => void): void {
+    let start = 0;
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i];
+      if (byte === LF && this.#afterCr) {
+        this.#afterCr = false;
+        // The second half of a CRLF. If it follows a finished event, it belongs to that event's bytes or to the next's.
+        continue;
+      }
+      this.#afterCr = byte === CR;
+      if (byte !== LF && byte !== CR) {
+        this.#lineEmpty = false;
+        this.#hasLine = true;
+        continue;
+      }
+      if (!this.#lineEmpty) {
+        this.#lineEmpty = true;
+        continue;
+      }
+      if (!this.#hasLine) continue;
+      let end = i + 1;
+      if (byte === CR && chunk[end] === LF) {
+        end++;
+        i++;
+        this.#afterCr = false;
+      }
+      this.#emit(chunk.subarray(start, end), onEvent);
+      start = end;
+    }
+    if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
+  }
+
+  /** The end of the stream: a last event without its blank line still counts. */
+  end(onEvent: (event: SseEvent) => void): void {
+    if (this.#hasLine) this.#emit(Buffer.alloc(0), onEvent);
+  }
+
+  #hold(piece: Buffer): void {
+    this.#heldBytes += piece.length;
+    if (this.#heldBytes > this.#bytesMax) throw new Error(`an event of the stream is over ${this.#bytesMax} bytes`);
+    this.#held.push(piece);
+  }
+
+  #emit(piece: Buffer, onEvent: (event: SseEvent) => void): void {
+    let raw = piece;
+    if (this.#heldBytes > 0) {
+      this.#hold(piece);
+      raw = Buffer.concat(this.#held, this.#heldBytes);
+      this.#held = [];
+      this.#heldBytes = 0;
+    }
+    this.#lineEmpty = true;
+    this.#hasLine = false;
+    onEvent(parseEvent(raw));
+  }
+}
+
+function parseEvent(raw: Buffer): SseEvent {
+  const text = raw.toString("utf8");
+  let name: string | null = null;
+  let data: string | null = null;
+  let position = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+  while (position < text.length) {
+    let end = position;
+    while (end < text.length && text.charCodeAt(end) !== LF && text.charCodeAt(end) !== CR) end++;
+    if (text.startsWith("data", position)) {
+      const value = fieldValue(text, position + 4, end);
+      if (value !== null) data = data === null ? value : `${data}\n${value}`;
+    } else if (text.startsWith("event", position)) {
+      name = fieldValue(text, position + 5, end) ?? name;
+    }
+    position = end + 1;
+  }
+  return { name, data, raw };
+}
+
+/** The value after a field name that ends at `position`; null when the name goes on (`database:`). */
+function fieldValue(text: string, position: number, end: number): string | null {
+  if (position === end) return "";
+  if (text.charCodeAt(position) !== 58) return null;
+  return text.slice(text.charCodeAt(position + 1) === 32 ? position + 2 : position + 1, end);
+}

@@ -1,0 +1,123 @@
+import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import type { Transport, UpstreamCall, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
+
+/** HTTP/1.1 to upstreams through undici's dispatch, one pool a deployment, no timeouts of its own but the connect one. */
+export function createTransport(): Transport {
+  const pools = new Map<string, Dispatcher>();
+  return {
+    send(request, sink) {
+      const key = `${request.pool.key} ${request.origin}`;
+      let pool = pools.get(key);
+      if (!pool) {
+        pool = openPool(request);
+        pools.set(key, pool);
+      }
+      return dispatch(pool, request, sink);
+    },
+    retain(keep) {
+      for (const [key, pool] of pools) {
+        if (keep.has(key.slice(0, key.lastIndexOf(" ")))) continue;
+        pools.delete(key);
+        // close() waits for what is in flight: an old snapshot's calls end in peace.
+        pool.close().catch(() => {});
+      }
+    },
+    async close() {
+      const all = [...pools.values()];
+      pools.clear();
+      await Promise.all(all.map((pool) => pool.destroy().catch(() => {})));
+    },
+  };
+}
+
+function openPool(request: UpstreamRequest): Dispatcher {
+  const { tls, proxy, connections } = request.pool;
+  const common = {
+    connections,
+    // One request a connection at a time: pipelining would let one slow answer hold up others.
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 300_000,
+    // The attempt's own timers are exact; undici's are coarse.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const connect = { timeout: request.connectTimeoutMs, ...tls };
+  if (proxy) return new ProxyAgent({ uri: proxy, ...common, requestTls: connect });
+  return new Pool(request.origin, { ...common, connect, autoSelectFamily: true });
+}
+
+function dispatch(pool: Dispatcher, request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+  let controller: Dispatcher.DispatchController | undefined;
+  let over = false;
+  let sent = false;
+  let paused = false;
+  const finish = (act: () => void): void => {
+    if (over) return;
+    over = true;
+    act();
+  };
+  pool.dispatch(
+    {
+      origin: request.origin,
+      path: request.path,
+      method: request.method,
+      headers: request.headers,
+      body: request.body,
+    },
+    {
+      onRequestStart(given) {
+        controller = given;
+        if (over) return given.abort(new Error("aborted"));
+        if (paused) given.pause();
+        sent = true;
+        sink.onSent();
+      },
+      onResponseStart(_controller, status, headers) {
+        if (over || status < 200) return;
+        sink.onHeaders(status, flatten(headers));
+      },
+      onResponseData(_controller, chunk) {
+        if (!over) sink.onData(chunk);
+      },
+      onResponseEnd() {
+        finish(() => sink.onEnd());
+      },
+      onResponseError(_controller, error) {
+        finish(() => sink.onError(kindOf(error, sent), error.message));
+      },
+    },
+  );
+  return {
+    abort() {
+      finish(() => controller?.abort(new Error("aborted")));
+      over = true;
+    },
+    pause() {
+      paused = true;
+      controller?.pause();
+    },
+    resume() {
+      paused = false;
+      controller?.resume();
+    },
+  };
+}
+
+function kindOf(error: Error, sent: boolean): UpstreamErrorKind {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  if (code === "UND_ERR_CONNECT_TIMEOUT") return "connect_timeout";
+  if (code.startsWith("HPE_") || code === "UND_ERR_HTTP_PARSER" || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") {
+    return "protocol";
+  }
+  return sent ? "reset" : "connect";
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): UpstreamHeaders {
+  const flat: UpstreamHeaders = Object.create(null);
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return flat;
+}

@@ -1,0 +1,59 @@
+import { GatewayError } from "../core/errors.ts";
+
+/** A JSON object whose members nobody has checked yet. */
+export type Fields = Record<string, unknown>;
+
+/** invalid_request for the field at `path`. */
+export function wrongField(path: string, want: string): GatewayError {
+  return new GatewayError("invalid_request", `${path} must be ${want}`, { param: path });
+}
+
+/** invalid_request for a field that has to be there. */
+export function missingField(path: string, want: string): GatewayError {
+  return new GatewayError("invalid_request", `${path} is missing; send ${want}`, { param: path });
+}
+
+/** True for a JSON object (no array, no null). */
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Null and absent are the same to these APIs. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** An optional finite number within [min, max]. */
+export function checkNumber(body: Fields, key: string, min: number, max: number): number | null {
+  const value = body[key];
+  if (isAbsent(value)) return null;
+  if (typeof value !== "number" || !Number.isFinite(value)) throw wrongField(key, "a number");
+  if (value < min || value > max) throw wrongField(key, `between ${min} and ${max}`);
+  return value;
+}
+
+/** An optional whole number, at least `min`. */
+export function checkInteger(body: Fields, key: string, min: number): number | null {
+  const value = body[key];
+  if (isAbsent(value)) return null;
+  if (typeof value !== "number" || !Number.isInteger(value)) throw wrongField(key, "a whole number");
+  if (value < min) throw wrongField(key, `at least ${min}`);
+  return value;
+}
+
+/** An optional boolean. */
+export function checkBoolean(body: Fields, key: string): boolean {
+  const value = body[key];
+  if (isAbsent(value)) return false;
+  if (typeof value !== "boolean") throw wrongField(key, "true or false");
+  return value;
+}
+
+/** The `model` member: what the client asks for. */
+export function checkModel(body: Fields): string {
+  const model = body["model"];
+  if (isAbsent(model)) throw missingField("model", "the alias to use, as GET /v1/models lists them");
+  if (typeof model !== "string" || model.trim() === "") throw wrongField("model", "a non-empty string");
+  if (model.length > 512) throw wrongField("model", "at most 512 characters");
+  return model;
+}

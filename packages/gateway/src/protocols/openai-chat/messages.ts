@@ -1,0 +1,104 @@
+import type { Capability } from "../../core/call.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
+
+/** What the messages of a request tell about it. */
+export interface MessageFacts {
+  needs: Set<Capability>;
+  holdsToolResults: boolean;
+  /** Characters of base64 data inside the messages: they are not text tokens. */
+  inlineDataChars: number;
+}
+
+const ROLES: readonly string[] = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/**
+ * Checks the `messages` array and learns what it needs. Throws invalid_request with the path of what is wrong,
+ * and for a tool result that answers no call (its id is named).
+ */
+export function readMessages(messages: unknown): MessageFacts {
+  if (isAbsent(messages)) throw missingField("messages", "an array with at least one message");
+  if (!Array.isArray(messages)) throw wrongField("messages", "an array");
+  if (messages.length === 0) throw wrongField("messages", "an array with at least one message");
+  const facts: MessageFacts = { needs: new Set(), holdsToolResults: false, inlineDataChars: 0 };
+  const callIds = new Set<string>();
+  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, facts, callIds);
+  return facts;
+}
+
+function readMessage(message: unknown, index: number, facts: MessageFacts, callIds: Set<string>): void {
+  const path = `messages[${index}]`;
+  if (!isObject(message)) throw wrongField(path, "an object with role and content");
+  const role = message["role"];
+  if (isAbsent(role)) throw missingField(`${path}.role`, `one of ${ROLES.join(", ")}`);
+  if (typeof role !== "string" || !ROLES.includes(role)) throw wrongField(`${path}.role`, `one of ${ROLES.join(", ")}`);
+  readContent(message, role, path, facts);
+  if (role === "assistant") readToolCalls(message, path, facts, callIds);
+  if (role === "tool") readToolResult(message, path, facts, callIds);
+  if (role === "function") facts.holdsToolResults = true;
+}
+
+function readContent(message: Fields, role: string, path: string, facts: MessageFacts): void {
+  const content = message["content"];
+  if (typeof content === "string") return;
+  if (isAbsent(content)) {
+    // An assistant turn may hold nothing but calls; providers differ on the other roles, so only absence is refused there.
+    if (role === "assistant" || role === "function") return;
+    throw missingField(`${path}.content`, "a string or an array of parts");
+  }
+  if (!Array.isArray(content)) throw wrongField(`${path}.content`, "a string or an array of parts");
+  for (let i = 0; i < content.length; i++) readPart(content[i], `${path}.content[${i}]`, facts);
+}
+
+function readPart(part: unknown, path: string, facts: MessageFacts): void {
+  if (!isObject(part)) throw wrongField(path, "an object with a type");
+  const type = part["type"];
+  if (typeof type !== "string") throw wrongField(`${path}.type`, "a string");
+  if (type === "text") {
+    if (typeof part["text"] !== "string") throw wrongField(`${path}.text`, "a string");
+  } else if (type === "image_url") {
+    const image = part["image_url"];
+    const url = isObject(image) ? image["url"] : image;
+    if (typeof url !== "string") throw wrongField(`${path}.image_url.url`, "a string: an http URL or a data URL");
+    if (url.startsWith("data:")) facts.inlineDataChars += url.length;
+    facts.needs.add("vision");
+  } else if (type === "input_audio") {
+    const audio = part["input_audio"];
+    if (!isObject(audio) || typeof audio["data"] !== "string") throw wrongField(`${path}.input_audio.data`, "base64 data");
+    facts.inlineDataChars += audio["data"].length;
+    facts.needs.add("audio");
+  } else if (type === "file") {
+    const file = part["file"];
+    if (!isObject(file)) throw wrongField(`${path}.file`, "an object with file_data or file_id");
+    if (typeof file["file_data"] === "string") facts.inlineDataChars += file["file_data"].length;
+    facts.needs.add("documents");
+  }
+}
+
+function readToolCalls(message: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
+  const calls = message["tool_calls"];
+  if (isAbsent(calls)) return;
+  if (!Array.isArray(calls)) throw wrongField(`${path}.tool_calls`, "an array");
+  if (calls.length > 1) facts.needs.add("parallel_tools");
+  calls.forEach((call: unknown, index) => {
+    const at = `${path}.tool_calls[${index}]`;
+    if (!isObject(call)) throw wrongField(at, "an object");
+    if (typeof call["id"] === "string") callIds.add(call["id"]);
+    const named = call["function"];
+    if (call["type"] === "function" && !isObject(named)) throw missingField(`${at}.function`, "{ name, arguments }");
+    if (isObject(named) && typeof named["name"] !== "string") throw wrongField(`${at}.function.name`, "a string");
+  });
+}
+
+function readToolResult(message: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
+  facts.holdsToolResults = true;
+  const id = message["tool_call_id"];
+  if (isAbsent(id)) throw missingField(`${path}.tool_call_id`, "the id of the call this message answers");
+  if (typeof id !== "string") throw wrongField(`${path}.tool_call_id`, "a string");
+  if (callIds.has(id)) return;
+  throw new GatewayError(
+    "invalid_request",
+    `${path}.tool_call_id ${JSON.stringify(id.slice(0, 80))} answers no tool call of an earlier assistant message`,
+    { param: `${path}.tool_call_id` },
+  );
+}

@@ -1,0 +1,151 @@
+import type { Call, Capability } from "../../core/call.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  checkBoolean,
+  checkInteger,
+  checkModel,
+  checkNumber,
+  type Fields,
+  isAbsent,
+  isObject,
+  missingField,
+  wrongField,
+} from "../field-checks.ts";
+import { parseJsonObject } from "../json-body.ts";
+import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
+import type { Quirks } from "../protocol.ts";
+import { type MessageFacts, readMessages } from "./messages.ts";
+
+/** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
+const BYTES_PER_TOKEN = 4;
+
+/**
+ * Decodes and checks a Chat Completions body. Known fields of the wrong type are refused with their path;
+ * unknown ones stay in the bytes, for a provider that may know them.
+ */
+export function decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call {
+  const body = parseJsonObject(raw, header("content-type"));
+  // Walks the bytes once: refuses nesting that later code should not meet.
+  const members = membersOf(raw, LIMITS.jsonDepthMax);
+  const alias = checkModel(body);
+  const facts = readMessages(body["messages"]);
+  checkSampling(body);
+  const stream = checkBoolean(body, "stream");
+  const streamOptions = checkStreamOptions(body, stream);
+  const platform = platformFields(body, header);
+  const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
+  if (platform.user === undefined && typeof user === "string" && user !== "") {
+    platform.user = user.slice(0, LIMITS.labelCharsMax);
+  }
+  return {
+    dialect: "openai-chat",
+    operation: "chat",
+    alias,
+    stream,
+    needs: needsOf(body, facts),
+    maxOutputTokens: checkInteger(body, "max_completion_tokens", 1) ?? checkInteger(body, "max_tokens", 1),
+    choices: checkInteger(body, "n", 1) ?? 1,
+    inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
+    holdsToolResults: facts.holdsToolResults,
+    reasons: asksForReasoning(body),
+    showsUsage: streamOptions?.["include_usage"] === true,
+    platform,
+    raw,
+    body,
+    members,
+  };
+}
+
+/** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
+export function passRequest(call: Call, model: string, quirks: Quirks): Buffer {
+  const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
+  const additions: string[] = [];
+  for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
+  if (call.stream) askForUsage(call.body, quirks, edits, additions);
+  const field = quirks.maxTokensField;
+  const other = field === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+  if (field && !isAbsent(call.body[other])) edits.set(other, isAbsent(call.body[field]) ? { rename: field } : null);
+  if (field && edits.has(other) && Object.hasOwn(call.body, field) && isAbsent(call.body[field])) edits.set(field, null);
+  return editMembers(call.raw, call.members, edits, additions);
+}
+
+function askForUsage(body: Fields, quirks: Quirks, edits: Map<string, Edit>, additions: string[]): void {
+  const given = body["stream_options"];
+  if (!quirks.streamOptions) {
+    if (Object.hasOwn(body, "stream_options")) edits.set("stream_options", null);
+  } else if (isObject(given)) {
+    if (given["include_usage"] !== true) {
+      edits.set("stream_options", { value: JSON.stringify({ ...given, include_usage: true }) });
+    }
+  } else if (Object.hasOwn(body, "stream_options")) {
+    edits.set("stream_options", { value: '{"include_usage":true}' });
+  } else {
+    additions.push('"stream_options":{"include_usage":true}');
+  }
+}
+
+function checkSampling(body: Fields): void {
+  checkNumber(body, "temperature", 0, 2);
+  checkNumber(body, "top_p", 0, 1);
+  checkNumber(body, "frequency_penalty", -2, 2);
+  checkNumber(body, "presence_penalty", -2, 2);
+  checkInteger(body, "top_logprobs", 0);
+  checkBoolean(body, "parallel_tool_calls");
+  const stop = body["stop"];
+  if (!isAbsent(stop) && typeof stop !== "string" && !(Array.isArray(stop) && stop.every((s) => typeof s === "string"))) {
+    throw wrongField("stop", "a string or an array of strings");
+  }
+  const format = body["response_format"];
+  if (!isAbsent(format) && (!isObject(format) || typeof format["type"] !== "string")) {
+    throw wrongField("response_format", "an object with a type");
+  }
+  if (isObject(format) && format["type"] === "json_schema" && !isObject(format["json_schema"])) {
+    throw missingField("response_format.json_schema", "the schema as { name, schema }");
+  }
+  checkTools(body["tools"]);
+}
+
+function checkTools(tools: unknown): void {
+  if (isAbsent(tools)) return;
+  if (!Array.isArray(tools)) throw wrongField("tools", "an array");
+  tools.forEach((tool: unknown, index) => {
+    if (!isObject(tool)) throw wrongField(`tools[${index}]`, "an object");
+    if (tool["type"] !== "function") return;
+    const definition = tool["function"];
+    if (!isObject(definition)) throw missingField(`tools[${index}].function`, "the function as { name, parameters }");
+    if (typeof definition["name"] !== "string" || definition["name"] === "") {
+      throw wrongField(`tools[${index}].function.name`, "a non-empty string");
+    }
+  });
+}
+
+function checkStreamOptions(body: Fields, stream: boolean): Fields | null {
+  const options = body["stream_options"];
+  if (isAbsent(options)) return null;
+  if (!isObject(options)) throw wrongField("stream_options", "an object");
+  if (!stream) {
+    throw new GatewayError("invalid_request", "stream_options goes with stream: true only; leave it out or stream", {
+      param: "stream_options",
+    });
+  }
+  checkBoolean(options, "include_usage");
+  return options;
+}
+
+function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
+  const needs = new Set<Capability>(facts.needs);
+  const tools = body["tools"] ?? body["functions"];
+  if (Array.isArray(tools) && tools.length > 0) needs.add("tools");
+  const format = body["response_format"];
+  if (isObject(format) && format["type"] === "json_schema") needs.add("json_schema");
+  if (body["logprobs"] === true) needs.add("logprobs");
+  if (typeof body["n"] === "number" && body["n"] > 1) needs.add("n");
+  return needs;
+}
+
+function asksForReasoning(body: Fields): boolean {
+  const effort = body["reasoning_effort"];
+  return (typeof effort === "string" && effort !== "none") || isObject(body["reasoning"]) || isObject(body["thinking"]);
+}

@@ -1,0 +1,127 @@
+import type { PlatformFields } from "../core/call.ts";
+import { GatewayError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+
+type Header = (name: string) => string | undefined;
+
+const LABELS = ["task_class", "classification", "session_id", "user", "agent", "application", "template_version"] as const;
+const FLAGS = ["side_effecting", "cacheable", "fallback", "retry_after_tool_results"] as const;
+/**
+ * Fields whose behaviour this build does not have, with the values that ask for nothing: those are honoured by doing
+ * nothing (there is no cache to bypass), any other is refused, never ignored.
+ */
+const NOT_BUILT: Readonly<Record<string, readonly unknown[]>> = {
+  residency: [],
+  hedge: [false, "false"],
+  priority: ["normal"],
+  cache_policy: ["auto", "bypass"],
+  cache_class: [],
+  cache_floor: [],
+};
+const KNOWN: readonly string[] = [...LABELS, ...FLAGS, "tags", "latency_budget_ms"];
+
+/** Top-level request members that belong to the platform and never go upstream. */
+export const PLATFORM_MEMBERS: readonly string[] = ["gateway", "session_id", "cache_policy", "hedge"];
+
+/**
+ * The platform fields of a request: from `gateway` in the body, else from `x-sluicegate-*` headers (the body wins),
+ * `session_id` also from the top level. Throws invalid_request naming a field of the wrong type,
+ * and refuses what this build cannot honour.
+ */
+export function platformFields(body: Record<string, unknown>, header: Header): PlatformFields {
+  const given = body["gateway"];
+  if (given !== undefined && !isRecord(given)) throw wrong("gateway", "an object");
+  const gateway: Record<string, unknown> = given ?? {};
+  for (const key of Object.keys(gateway)) checkKnown(key);
+  const read = (key: string): { value: unknown; path: string } => {
+    if (gateway[key] !== undefined) return { value: gateway[key], path: `gateway.${key}` };
+    const name = `x-sluicegate-${key.replaceAll("_", "-")}`;
+    return { value: header(name), path: name };
+  };
+  for (const key in NOT_BUILT) {
+    const value = read(key).value ?? (PLATFORM_MEMBERS.includes(key) ? body[key] : undefined);
+    if (value !== undefined && value !== null && !NOT_BUILT[key]?.includes(value)) throw notBuilt(key);
+  }
+  const fields: PlatformFields = {};
+  for (const key of LABELS) {
+    const { value, path } = key === "session_id" ? topLevelSession(body, read(key)) : read(key);
+    if (value !== undefined) fields[key] = label(value, path);
+  }
+  for (const key of FLAGS) {
+    const { value, path } = read(key);
+    if (value !== undefined) fields[key] = flag(value, path);
+  }
+  const budget = read("latency_budget_ms");
+  if (budget.value !== undefined) fields.latency_budget_ms = milliseconds(budget.value, budget.path);
+  const tags = read("tags");
+  if (tags.value !== undefined) fields.tags = readTags(tags.value, tags.path);
+  return fields;
+}
+
+function checkKnown(key: string): void {
+  if (key === "tenant") {
+    throw new GatewayError("invalid_request", "gateway.tenant cannot be set: the tenant comes from the credential alone", {
+      param: "gateway.tenant",
+    });
+  }
+  if (KNOWN.includes(key) || Object.hasOwn(NOT_BUILT, key)) return;
+  throw new GatewayError("invalid_request", `gateway.${clip(key)} is not a field; known are ${KNOWN.join(", ")}`, {
+    param: `gateway.${clip(key)}`,
+  });
+}
+
+function topLevelSession(body: Record<string, unknown>, found: { value: unknown; path: string }): { value: unknown; path: string } {
+  return found.path.startsWith("gateway.") || body["session_id"] == null
+    ? found
+    : { value: body["session_id"], path: "session_id" };
+}
+
+function label(value: unknown, path: string): string {
+  if (typeof value !== "string" || value === "") throw wrong(path, "a non-empty string");
+  if (value.length > LIMITS.labelCharsMax) throw wrong(path, `at most ${LIMITS.labelCharsMax} characters`);
+  return value;
+}
+
+function flag(value: unknown, path: string): boolean {
+  if (value === true || value === "true") return true;
+  if (value === false || value === "false") return false;
+  throw wrong(path, "true or false");
+}
+
+function milliseconds(value: unknown, path: string): number {
+  const count = typeof value === "string" ? Number(value) : value;
+  if (typeof count !== "number" || !Number.isInteger(count) || count < 1) throw wrong(path, "a whole number of milliseconds, at least 1");
+  return count;
+}
+
+function readTags(value: unknown, path: string): Record<string, string> {
+  const tags = typeof value === "string" ? parseTagHeader(value) : value;
+  if (!isRecord(tags)) throw wrong(path, "a map of strings (as a header: JSON)");
+  const entries = Object.entries(tags);
+  if (entries.length > LIMITS.tagsMax) throw wrong(path, `at most ${LIMITS.tagsMax} tags`);
+  return Object.fromEntries(entries.map(([name, tag]) => [label(name, path), label(tag, `${path}.${clip(name)}`)]));
+}
+
+function parseTagHeader(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function notBuilt(key: string): GatewayError {
+  return new GatewayError("unsupported_feature", `${key} is not available in this build of the gateway; leave it out`, { param: key });
+}
+
+function wrong(path: string, want: string): GatewayError {
+  return new GatewayError("invalid_request", `${path} must be ${want}`, { param: path });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function clip(text: string): string {
+  return text.slice(0, 64);
+}
