@@ -23,21 +23,18 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** An optional finite number within [min, max]. */
-export function checkNumber(body: Fields, key: string, min: number, max: number): number | null {
+/** An optional finite number. */
+export function checkNumber(body: Fields, key: string): number | null {
   const value = body[key];
   if (isAbsent(value)) return null;
   if (typeof value !== "number" || !Number.isFinite(value)) throw wrongField(key, "a number");
-  if (value < min || value > max) throw wrongField(key, `between ${min} and ${max}`);
   return value;
 }
 
-/** An optional whole number, at least `min`. */
-export function checkInteger(body: Fields, key: string, min: number): number | null {
-  const value = body[key];
-  if (isAbsent(value)) return null;
-  if (typeof value !== "number" || !Number.isInteger(value)) throw wrongField(key, "a whole number");
-  if (value < min) throw wrongField(key, `at least ${min}`);
+/** An optional whole number. */
+export function checkInteger(body: Fields, key: string): number | null {
+  const value = checkNumber(body, key);
+  if (value !== null && !Number.isInteger(value)) throw wrongField(key, "a whole number");
   return value;
 }
 

@@ -77,3 +77,8 @@ export function mergeUsage(into: Usage, report: Partial<Usage>): void {
     if (count !== undefined) into[field as keyof Usage] = count;
   }
 }
+
+/** A 200 whose body is broken. */
+export function invalidReply(status: number, message: string): ProviderFailure {
+  return { class: "invalid_response", message, httpStatus: status, retryAfterMs: null, ambiguous: true };
+}

@@ -1,5 +1,4 @@
 import type { Call, Capability } from "../../core/call.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import {
   checkBoolean,
@@ -33,7 +32,7 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
   const facts = readMessages(body["messages"]);
   checkSampling(body);
   const stream = checkBoolean(body, "stream");
-  const streamOptions = checkStreamOptions(body, stream);
+  const streamOptions = checkStreamOptions(body);
   const platform = platformFields(body, header);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
@@ -45,8 +44,8 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
     alias,
     stream,
     needs: needsOf(body, facts),
-    maxOutputTokens: checkInteger(body, "max_completion_tokens", 1) ?? checkInteger(body, "max_tokens", 1),
-    choices: checkInteger(body, "n", 1) ?? 1,
+    maxOutputTokens: checkInteger(body, "max_completion_tokens") ?? checkInteger(body, "max_tokens"),
+    choices: Math.max(1, checkInteger(body, "n") ?? 1),
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
@@ -87,11 +86,9 @@ function askForUsage(body: Fields, quirks: Quirks, edits: Map<string, Edit>, add
 }
 
 function checkSampling(body: Fields): void {
-  checkNumber(body, "temperature", 0, 2);
-  checkNumber(body, "top_p", 0, 1);
-  checkNumber(body, "frequency_penalty", -2, 2);
-  checkNumber(body, "presence_penalty", -2, 2);
-  checkInteger(body, "top_logprobs", 0);
+  // Types only: which values a model takes is the provider's to say, and changes with every model.
+  for (const key of ["temperature", "top_p", "frequency_penalty", "presence_penalty"]) checkNumber(body, key);
+  for (const key of ["top_logprobs", "seed"]) checkInteger(body, key);
   checkBoolean(body, "parallel_tool_calls");
   const stop = body["stop"];
   if (!isAbsent(stop) && typeof stop !== "string" && !(Array.isArray(stop) && stop.every((s) => typeof s === "string"))) {
@@ -121,15 +118,10 @@ function checkTools(tools: unknown): void {
   });
 }
 
-function checkStreamOptions(body: Fields, stream: boolean): Fields | null {
+function checkStreamOptions(body: Fields): Fields | null {
   const options = body["stream_options"];
   if (isAbsent(options)) return null;
   if (!isObject(options)) throw wrongField("stream_options", "an object");
-  if (!stream) {
-    throw new GatewayError("invalid_request", "stream_options goes with stream: true only; leave it out or stream", {
-      param: "stream_options",
-    });
-  }
   checkBoolean(options, "include_usage");
   return options;
 }

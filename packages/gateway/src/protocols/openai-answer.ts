@@ -1,0 +1,70 @@
+import type { ErrorBody, ErrorCode } from "@sluicegate/contract";
+import { CODES, type GatewayError } from "../core/errors.ts";
+import type { ErrorAnswer, Metadata } from "./protocol.ts";
+
+/** OpenAI's `type` for each code; everything else is an invalid_request_error (INTERFACE, Errors). */
+const TYPES: Partial<Record<ErrorCode, string>> = {
+  model_not_allowed: "permission_error",
+  residency_violation: "permission_error",
+  classification_violation: "permission_error",
+  rate_limit_exceeded: "rate_limit_error",
+  budget_exceeded: "insufficient_quota",
+  runaway_stopped: "insufficient_quota",
+  overloaded: "service_unavailable",
+  no_healthy_deployment: "service_unavailable",
+  draining: "service_unavailable",
+  latency_budget_exhausted: "server_error",
+  provider_timeout: "server_error",
+  all_providers_failed: "server_error",
+  internal: "server_error",
+};
+
+/** The error as the OpenAI SDKs read it: status, headers with the retry advice, and the `error` object. */
+export function encodeOpenAiError(error: GatewayError, requestId: string): ErrorAnswer {
+  const { details } = error;
+  const headers = ["content-type", "application/json"];
+  const shouldRetry = details.shouldRetry ?? CODES[error.code].shouldRetry;
+  if (shouldRetry !== undefined) headers.push("x-should-retry", String(shouldRetry));
+  if (details.retryAfterMs !== undefined) {
+    headers.push("retry-after", String(Math.ceil(details.retryAfterMs / 1_000)), "retry-after-ms", String(details.retryAfterMs));
+  }
+  if (details.allow) headers.push("allow", details.allow);
+  // Ruling 18: a provider's own 400 reaches a client of the same dialect word for word, because clients match on it.
+  if (details.upstream) {
+    headers[1] = details.upstream.contentType;
+    return { status: details.upstream.status, headers, body: details.upstream.body.toString("utf8") };
+  }
+  return { status: error.status, headers, body: JSON.stringify({ error: errorBody(error, requestId) }) };
+}
+
+/** The one event that ends a failed stream, and the terminator clients wait for. */
+export function encodeOpenAiStreamError(error: GatewayError, requestId: string): Buffer {
+  return Buffer.from(`data: ${JSON.stringify({ error: errorBody(error, requestId) })}\n\ndata: [DONE]\n\n`);
+}
+
+/** The JSON answer's bytes with `gateway_metadata` as the last member. */
+export function decorateOpenAiReply(body: Buffer, metadata: Metadata): Buffer {
+  const end = body.lastIndexOf("}");
+  const empty = /^\s*\{\s*$/.test(body.toString("latin1", 0, end));
+  const member = `${empty ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;
+  return Buffer.concat([body.subarray(0, end), Buffer.from(member), body.subarray(end)]);
+}
+
+function errorBody(error: GatewayError, requestId: string): ErrorBody {
+  const { details } = error;
+  return {
+    message: error.message,
+    type: TYPES[error.code] ?? "invalid_request_error",
+    param: details.param ?? null,
+    code: error.code,
+    request_id: requestId,
+    ...(details.reason && { reason: details.reason }),
+    ...(details.scope && { scope: details.scope }),
+    ...(details.dimension && { dimension: details.dimension }),
+    ...(details.retryAfterMs !== undefined && { retry_after_ms: details.retryAfterMs }),
+    ...(details.resetsAt && { resets_at: details.resetsAt }),
+    ...(details.limit !== undefined && { limit: details.limit }),
+    ...(details.used !== undefined && { used: details.used }),
+    ...(details.attempts && { attempts: details.attempts }),
+  };
+}
