@@ -127,5 +127,7 @@ export interface ProviderFailure {
   retryAfterMs: number | null;
   /** True when the provider may have done the work although it failed (the request had been sent). */
   ambiguous: boolean;
+  /** True when the call was broken off (timed out, cut, cancelled) rather than answered: its work is billed by estimate. */
+  broken?: boolean;
   upstream?: UpstreamAnswer;
 }

@@ -32,7 +32,7 @@ export function encodeOpenAiError(error: GatewayError, requestId: string): Error
   // Ruling 18: a provider's own 400 reaches a client of the same dialect word for word, because clients match on it.
   if (details.upstream) {
     headers[1] = details.upstream.contentType;
-    return { status: details.upstream.status, headers, body: details.upstream.body.toString("utf8") };
+    return { status: error.status, headers, body: details.upstream.body.toString("utf8") };
   }
   return { status: error.status, headers, body: JSON.stringify({ error: errorBody(error, requestId) }) };
 }

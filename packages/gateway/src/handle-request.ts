@@ -1,0 +1,74 @@
+import { HEADERS } from "@sluicegate/contract";
+import { GatewayError, toGatewayError } from "./core/errors.ts";
+import { LIMITS } from "./core/limits.ts";
+import { readBody } from "./http/body.ts";
+import type { Exchange } from "./http/exchange.ts";
+import type { Protocol } from "./protocols/protocol.ts";
+import { admit } from "./stages/admit.ts";
+import { idHeaders } from "./stages/answer-headers.ts";
+import { authenticate } from "./stages/authenticate.ts";
+import { authorize } from "./stages/authorize.ts";
+import { ClientStream } from "./stages/client-stream.ts";
+import { execute } from "./stages/execute.ts";
+import type { DataPlane } from "./stages/plane.ts";
+import { respond } from "./stages/respond.ts";
+import { route } from "./stages/route.ts";
+import { type Ending, settle } from "./stages/settle.ts";
+import { openVisit, type Visit } from "./stages/visit.ts";
+
+/**
+ * The whole life of one request, top to bottom. Each stage takes what it needs and returns what it learned; none calls
+ * the next. Whatever happens, the client is answered once and the request is settled once.
+ */
+export async function handleRequest(plane: DataPlane, exchange: Exchange, protocol: Protocol): Promise<void> {
+  const { clock } = plane;
+  const header = (name: string): string | undefined => exchange.header(name);
+  const visit = openVisit(clock, plane.random, exchange, protocol);
+  const runtime = plane.runtime();
+  const { snapshot } = runtime;
+  const ending: Ending = {};
+  let client: ClientStream | null = null;
+  plane.metrics.requestBegan();
+  try {
+    if (plane.draining()) throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
+    // Whose key is this? Asked before the body is read: a stranger's bytes cost nothing.
+    ending.caller = authenticate(plane, runtime, header);
+    const raw = await readBody(exchange, { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: LIMITS.clientBodyMs }, clock);
+    visit.waitedMs = clock.monotonic() - visit.arrivedAt;
+    // Wire → call; the raw bytes stay at hand.
+    ending.call = protocol.decodeRequest(raw, header);
+    // May they use this alias, and is what must be said said? Before anything is spent.
+    const target = authorize(snapshot, ending.caller, ending.call);
+    // Alias → ordered deployments, with reasons.
+    ending.plan = route(runtime, ending.caller, ending.call, target);
+    // A trace of it on disk before anything is sent.
+    ending.lease = await admit(plane, visit, ending.caller, ending.call, ending.plan);
+    const { call, plan, lease } = ending;
+    if (call.stream) client = new ClientStream(exchange, protocol, clock, plan.settings.keepaliveMs, idHeaders(visit));
+    const wanted = header(HEADERS.metadata);
+    const metadata = wanted === "on" || (wanted !== "off" && !call.stream && call.operation === "chat");
+    const work = { visit, call, plan, lease, header, holdTerminator: call.stream && metadata };
+    // The attempt loop: pick, send, classify, again?
+    const executed = await execute(plane, work, exchange.cancel);
+    const { expose } = snapshot.gateway;
+    ending.broken = await respond(plane, exchange, client, executed, { visit, call, lease, expose, metadata });
+  } catch (thrown) {
+    ending.error = toGatewayError(thrown);
+    answerError(exchange, client, visit, ending.error);
+  } finally {
+    client?.close();
+    settle(plane, visit, ending);
+  }
+}
+
+/** The error in the client's own shape: as a status while none is out, in-band after that. */
+function answerError(exchange: Exchange, client: ClientStream | null, visit: Visit, error: GatewayError): void {
+  if (error.code === "cancelled") return;
+  if (exchange.headSent) {
+    if (client) client.fail(error, visit.requestId);
+    else exchange.destroy();
+    return;
+  }
+  const answer = visit.protocol.encodeError(error, visit.requestId);
+  exchange.respond(answer.status, [...answer.headers, ...idHeaders(visit)], answer.body);
+}

@@ -1,0 +1,28 @@
+import type { ModelPolicy } from "../config/snapshot.ts";
+
+/** Why a name is not allowed. */
+export type Denial = "no_policy" | "denied" | "not_in_allow_list";
+
+/**
+ * Whether policies allow a name (ruling 6): deny wins, every policy must allow, no policy refuses.
+ * `*` means every alias; a raw name (`provider/model`, `deployment:NAME`) needs a pattern of its own.
+ */
+export function denialOf(policies: readonly (ModelPolicy | null)[], name: string, raw: boolean): Denial | null {
+  if (policies.length === 0 || policies.includes(null)) return "no_policy";
+  if (policies.some((policy) => policy?.deny.some((pattern) => matches(pattern, name, raw)))) return "denied";
+  const allowed = policies.every(
+    (policy) => policy && (policy.allow === "*" ? !raw : policy.allow.some((pattern) => matches(pattern, name, raw))),
+  );
+  return allowed ? null : "not_in_allow_list";
+}
+
+/** Deny lists may name deployments; such a deployment leaves every chain. */
+export function deniesDeployment(policies: readonly (ModelPolicy | null)[], deployment: string): boolean {
+  return policies.some((policy) => policy?.deny.includes(`deployment:${deployment}`) || policy?.deny.includes(deployment));
+}
+
+function matches(pattern: string, name: string, raw: boolean): boolean {
+  if (pattern === name) return true;
+  if (pattern === "*") return !raw;
+  return pattern.endsWith("/*") && raw && name.startsWith(pattern.slice(0, -1)) && !name.startsWith("deployment:");
+}

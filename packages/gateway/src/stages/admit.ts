@@ -1,0 +1,64 @@
+import { type AttemptRow, noUsage } from "@sluicegate/contract";
+import type { Call } from "../core/call.ts";
+import { GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { priceAt } from "../ledger/prices.ts";
+import { costOf } from "../core/money.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Caller } from "./authenticate.ts";
+import type { DataPlane } from "./plane.ts";
+import { requestRow } from "./rows.ts";
+import type { Hop, Plan } from "./route.ts";
+import type { Visit } from "./visit.ts";
+
+/** One attempt of a request, as it is kept until the request is settled. */
+export interface AttemptRecord {
+  hop: Hop;
+  attempt: Attempt;
+  retry: boolean;
+  /** Null while it runs, and for one that went well. */
+  failure: ProviderFailure | null;
+}
+
+/** What an admitted request holds. Settled once, in `finally`, however the request ends. */
+export interface Lease {
+  attempts: AttemptRecord[];
+}
+
+/**
+ * May it start? Refuses when the ledger cannot take another row (nothing runs that would not be recorded),
+ * and leaves a trace in the spool before anything is sent, so that a kill cannot lose the request.
+ */
+export async function admit(plane: DataPlane, visit: Visit, caller: Caller, call: Call, plan: Plan): Promise<Lease> {
+  if (!plane.ledger.accepting()) {
+    throw new GatewayError("overloaded", "the ledger's spool is full; come back in a while", { retryAfterMs: 5_000 });
+  }
+  const row = requestRow(visit, { caller, call, plan });
+  const [first] = plan.hops;
+  await plane.ledger.admit({ row, attempt: abandonedAttempt(first, call, visit.startedAt) });
+  return { attempts: [] };
+}
+
+/** What an abandoned request is taken to have cost: the input estimate at the first deployment. */
+function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
+  const usage = { ...noUsage(), input_tokens: call.inputTokensEstimate };
+  const price = priceAt(hop.deployment.prices, atMs);
+  return {
+    n: 1,
+    deployment: hop.deployment.name,
+    provider: hop.deployment.provider,
+    model: hop.deployment.model,
+    status: "cancelled",
+    error_class: null,
+    http_status: null,
+    usage,
+    cost_micro_usd: price ? costOf(usage, price) : 0,
+    cost_state: price ? "estimated" : "unknown",
+    latency_ms: 0,
+    ttft_ms: null,
+    hedge: false,
+    retry: false,
+    credential: hop.provider.credential,
+    provider_request_id: null,
+  };
+}
+

@@ -1,0 +1,73 @@
+import { HEADERS } from "@sluicegate/contract";
+import { usdString } from "../core/money.ts";
+import type { AttemptRecord } from "./admit.ts";
+import type { Visit } from "./visit.ts";
+
+/** What an answer's headers and `gateway_metadata` say about how it was served. */
+export interface Served {
+  visit: Visit;
+  alias: string;
+  record: AttemptRecord;
+  attempts: number;
+  fallbackDepth: number;
+  /** Micro-USD of all attempts; null where it is not known (streams, no price). */
+  costMicroUsd: number | null;
+  overheadMs: number;
+  latencyMs: number;
+  /** `minimal` keeps who served it to ourselves. */
+  expose: "full" | "minimal";
+}
+
+/** The request id alone: on every answer, errors included. */
+export function idHeaders(visit: Visit): string[] {
+  return [HEADERS.requestId, visit.requestId];
+}
+
+/** All `x-sluicegate-*` headers of a served answer, flat. */
+export function servedHeaders(served: Served): string[] {
+  const headers = idHeaders(served.visit);
+  if (served.expose === "minimal") return headers;
+  const { deployment } = served.record.hop;
+  headers.push(
+    HEADERS.alias,
+    headerSafe(served.alias),
+    HEADERS.deployment,
+    headerSafe(deployment.name),
+    HEADERS.provider,
+    headerSafe(deployment.provider),
+    HEADERS.model,
+    headerSafe(served.record.attempt.meter.model ?? deployment.model),
+    HEADERS.fallbackDepth,
+    String(served.fallbackDepth),
+    HEADERS.attempts,
+    String(served.attempts),
+    HEADERS.overheadMs,
+    String(served.overheadMs),
+  );
+  if (served.costMicroUsd !== null) headers.push(HEADERS.costUsd, usdString(served.costMicroUsd));
+  return headers;
+}
+
+/** The `gateway_metadata` member. `cost_usd` is null where the cost is not known. */
+export function metadataOf(served: Served): Record<string, unknown> {
+  const { deployment } = served.record.hop;
+  return {
+    request_id: served.visit.requestId,
+    provider: deployment.provider,
+    deployment: deployment.name,
+    model: served.record.attempt.meter.model ?? deployment.model,
+    cost_usd: served.costMicroUsd === null ? null : Number(usdString(served.costMicroUsd)),
+    latency_ms: served.latencyMs,
+    cache: "bypass",
+    cache_hit: false,
+    hedged: false,
+    fallback_depth: served.fallbackDepth,
+    circuit_state: "closed",
+    variant: null,
+  };
+}
+
+/** Model and alias names may hold anything; a header may not. */
+function headerSafe(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+}

@@ -1,0 +1,134 @@
+import type { Cancel } from "../core/cancel.ts";
+import type { Call, ReplyFacts } from "../core/call.ts";
+import { GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { type NextStep, nextStep } from "../resilience/retry.ts";
+import { attemptTimeouts, totalTimeoutMs } from "../resilience/timeouts.ts";
+import type { AttemptRecord, Lease } from "./admit.ts";
+import { Attempt } from "./attempt.ts";
+import { finalError } from "./final-error.ts";
+import type { DataPlane } from "./plane.ts";
+import type { Hop, Plan } from "./route.ts";
+import type { Visit } from "./visit.ts";
+
+/** An answer that is ready to go out: whole, or a stream at its commit point. */
+export type Executed =
+  | { kind: "reply"; record: AttemptRecord; body: Buffer; facts: ReplyFacts }
+  | { kind: "stream"; record: AttemptRecord };
+
+/** What execute is asked to do. */
+export interface Work {
+  visit: Visit;
+  call: Call;
+  plan: Plan;
+  lease: Lease;
+  header: (name: string) => string | undefined;
+  /** Something is to be said before the stream's end mark. */
+  holdTerminator: boolean;
+}
+
+/**
+ * The attempt loop: pick, send, classify, again? One deadline and one attempt budget for the whole chain.
+ * Throws the error the client is to see when nothing is left to try, or when the client has left.
+ */
+export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Promise<Executed> {
+  const { visit, call, plan, lease } = work;
+  const deadline = visit.arrivedAt + totalTimeoutMs(call, plan.settings);
+  let hopIndex = 0;
+  let attemptsHere = 0;
+  for (;;) {
+    const hop = plan.hops[hopIndex] ?? plan.hops[0];
+    const retry = attemptsHere > 0;
+    if (!retry) plane.retryBudget.request(hop.pool);
+    attemptsHere++;
+    // Attempts see nothing of each other: each translates again from the client's own call.
+    const record = startAttempt(plane, work, hop, retry, deadline, cancel);
+    lease.attempts.push(record);
+    const outcome = await record.attempt.outcome;
+    visit.waitedMs += plane.clock.monotonic() - record.attempt.meter.startedAt;
+    if (outcome.kind === "streaming") return { kind: "stream", record };
+    if (outcome.kind === "reply") return { kind: "reply", record, body: outcome.body, facts: outcome.facts };
+    record.failure = outcome.failure;
+    plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
+    const step = decide(plane, work, outcome.failure, hopIndex, attemptsHere, deadline);
+    if (step.do === "stop") throw finalError(call, lease.attempts, deadline <= plane.clock.monotonic());
+    if (step.do === "move_on") {
+      hopIndex++;
+      attemptsHere = 0;
+      plane.metrics.failedOver();
+    } else {
+      plane.metrics.retried();
+      await pause(plane, visit, step.waitMs, cancel);
+    }
+  }
+}
+
+function startAttempt(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  retry: boolean,
+  deadline: number,
+  cancel: Cancel,
+): AttemptRecord {
+  const { call, plan } = work;
+  const { deployment, provider, protocol, pool } = hop;
+  const remainingMs = deadline - plane.clock.monotonic();
+  const attempt = new Attempt(
+    {
+      request: provider.request({ call, protocol, deployment, pool, header: work.header }),
+      protocol,
+      quirks: provider.quirks,
+      stream: call.stream,
+      choices: call.choices,
+      showsUsage: call.showsUsage,
+      holdTerminator: work.holdTerminator,
+      timeouts: attemptTimeouts(call, deployment, plan.settings, remainingMs),
+    },
+    plane.transport,
+    plane.clock,
+    cancel,
+  );
+  return { hop, attempt, retry, failure: null };
+}
+
+function decide(
+  plane: DataPlane,
+  { call, plan, lease }: Work,
+  failure: ProviderFailure,
+  hopIndex: number,
+  attemptsHere: number,
+  deadline: number,
+): NextStep {
+  const pool = (plan.hops[hopIndex] ?? plan.hops[0]).pool;
+  return nextStep({
+    failure,
+    retries: plan.settings.retries,
+    attemptsHere,
+    attemptsTotal: lease.attempts.length,
+    othersLeft: hopIndex + 1 < plan.hops.length,
+    fallback: plan.settings.fallback && call.platform.fallback !== false,
+    sideEffecting: call.platform.side_effecting === true,
+    guardsToolResults: call.holdsToolResults && call.platform.retry_after_tool_results !== true,
+    remainingMs: deadline - plane.clock.monotonic(),
+    budgetAllows: () => plane.retryBudget.take(pool, plan.settings.retries.budget),
+    random: plane.random.float(),
+  });
+}
+
+/** Back-off. Ends early, with an error, when the client leaves. */
+function pause(plane: DataPlane, visit: Visit, ms: number, cancel: Cancel): Promise<void> {
+  if (ms <= 0 && !cancel.cancelled) return Promise.resolve();
+  const started = plane.clock.monotonic();
+  return new Promise((resolve, reject) => {
+    const done = (act: () => void): void => {
+      timer.cancel();
+      forget();
+      visit.waitedMs += plane.clock.monotonic() - started;
+      act();
+    };
+    let forget = (): void => {};
+    const timer = plane.clock.after(ms, () => done(resolve));
+    forget = cancel.onCancel(() => done(() => reject(new GatewayError("cancelled", "the client left"))));
+  });
+}
+

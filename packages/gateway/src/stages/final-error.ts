@@ -1,0 +1,87 @@
+import type { AttemptSummary } from "@sluicegate/contract";
+import type { Call } from "../core/call.ts";
+import { type ErrorDetails, GatewayError, type ProviderFailure, type UpstreamAnswer } from "../core/errors.ts";
+import type { AttemptRecord } from "./admit.ts";
+
+/** Credentials a provider might quote in its own error text. */
+const KEY_SHAPED = /\b(?:sk|gsk|xai|pplx|csk|fw|r8|hf|AIza)[-_]?[A-Za-z0-9*_-]{8,}/g;
+
+/**
+ * What the client is told when nothing is left to try: the class of the last attempt decides (INTERFACE, Errors).
+ * A provider's own refusal of the request goes on word for word to a client of the same dialect (ruling 18), secrets cleaned.
+ */
+export function finalError(call: Call, attempts: readonly AttemptRecord[], deadlinePassed: boolean): GatewayError {
+  const last = attempts[attempts.length - 1];
+  const failure = last?.failure;
+  if (!last || !failure) return new GatewayError("internal", "a request ended without an answer and without a failure");
+  const summaries = attempts.flatMap((record) => summaryOf(record));
+  const details: ErrorDetails = { attempts: summaries, shouldRetry: false };
+  switch (failure.class) {
+    case "cancelled":
+      return new GatewayError("cancelled", "the client left");
+    case "rate_limited":
+      return new GatewayError("rate_limit_exceeded", `provider ${last.hop.deployment.provider} is rate-limiting and nothing else is left to try`, {
+        ...details,
+        ...retryAdvice(failure, attempts.length),
+        scope: `provider:${last.hop.deployment.provider}`,
+        dimension: "requests",
+      });
+    case "overloaded":
+      return new GatewayError("overloaded", "the providers behind this alias are overloaded", {
+        ...details,
+        ...retryAdvice(failure, attempts.length),
+      });
+    case "timeout":
+      return timedOut(call, details, deadlinePassed);
+    case "content_filtered":
+      return new GatewayError("content_filter", `the content filter of provider ${last.hop.deployment.provider} refused the prompt`, {
+        ...details,
+        ...verbatim(call, last, failure),
+      });
+    case "context_overflow":
+      return new GatewayError("context_length_exceeded", `the request is too long for ${last.hop.deployment.name}`, {
+        ...details,
+        ...verbatim(call, last, failure),
+      });
+    case "bad_request":
+      return new GatewayError(
+        failure.httpStatus === 413 ? "request_too_large" : "invalid_request",
+        `provider ${last.hop.deployment.provider} refused the request as malformed`,
+        { ...details, ...verbatim(call, last, failure) },
+      );
+    default:
+      return new GatewayError("all_providers_failed", `every attempt failed: ${wordsOf(summaries)}`, details);
+  }
+}
+
+function timedOut(call: Call, details: ErrorDetails, deadlinePassed: boolean): GatewayError {
+  const budget = call.platform.latency_budget_ms;
+  if (budget !== undefined && deadlinePassed) {
+    return new GatewayError("latency_budget_exhausted", `no answer within the latency budget of ${budget} ms`, details);
+  }
+  return new GatewayError("provider_timeout", "the providers behind this alias did not answer in time", details);
+}
+
+function retryAdvice(failure: ProviderFailure, attempts: number): ErrorDetails {
+  // Without a word from the provider, a second is the least that can help. What was retried here is not retried again by an SDK.
+  return { retryAfterMs: failure.retryAfterMs ?? 1_000, shouldRetry: attempts === 1 };
+}
+
+function verbatim(call: Call, last: AttemptRecord, failure: ProviderFailure): { upstream?: UpstreamAnswer } {
+  const { upstream } = failure;
+  if (!upstream || last.hop.protocol.name !== call.dialect || upstream.body.length === 0) return {};
+  if (upstream.status < 400 || upstream.status >= 500) return {};
+  const secret = last.hop.provider.config.apiKey?.reveal();
+  let text = upstream.body.toString("utf8");
+  if (secret) text = text.replaceAll(secret, "***");
+  text = text.replace(KEY_SHAPED, "***");
+  return { upstream: { status: upstream.status, contentType: upstream.contentType, body: Buffer.from(text) } };
+}
+
+function summaryOf(record: AttemptRecord): AttemptSummary[] {
+  return record.failure ? [{ deployment: record.hop.deployment.name, class: record.failure.class }] : [];
+}
+
+function wordsOf(summaries: readonly AttemptSummary[]): string {
+  return summaries.map((entry) => `${entry.deployment}: ${entry.class}`).join(", ");
+}

@@ -1,0 +1,40 @@
+import type { Clock } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
+import type { Transport } from "../core/transport.ts";
+import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
+import type { LedgerWriter } from "../ledger/ledger.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { RetryBudget } from "../resilience/retry-budget.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { RefusalMeter } from "./refusals.ts";
+
+/** One generation of the config with what was built from it: swapped whole, read by a request once. */
+export interface Runtime {
+  snapshot: Snapshot;
+  providers: ReadonlyMap<string, Provider>;
+  /** A deployment for a `provider/model` name that the config does not list. */
+  rawDeployment(provider: string, model: string): Deployment;
+}
+
+/** Client keys in memory, by the sha256 of the whole key (lower-case hex). */
+export interface KeyRing {
+  find(hash: string): KeyEntry | undefined;
+}
+
+/** All the data plane stands on. Made once, by app.ts. */
+export interface DataPlane {
+  clock: Clock;
+  random: Random;
+  transport: Transport;
+  ledger: LedgerWriter;
+  keys: KeyRing;
+  retryBudget: RetryBudget;
+  refusals: RefusalMeter;
+  log: Log;
+  metrics: Metrics;
+  /** The config as it is now. */
+  runtime(): Runtime;
+  /** True once the gateway is going away: new requests are refused. */
+  draining(): boolean;
+}

@@ -1,0 +1,147 @@
+import { type AttemptRow, type CostState, noUsage, type RequestRow, type Usage } from "@sluicegate/contract";
+import type { Call } from "../core/call.ts";
+import type { ProviderFailure } from "../core/errors.ts";
+import { costOf } from "../core/money.ts";
+import { priceAt } from "../ledger/prices.ts";
+import type { AttemptRecord } from "./admit.ts";
+import type { Meter } from "./attempt.ts";
+import type { Caller } from "./authenticate.ts";
+import type { Plan } from "./route.ts";
+import type { Visit } from "./visit.ts";
+
+/** What is known of a request by now; a refused one stops somewhere on the way. */
+export interface Known {
+  caller?: Caller | undefined;
+  call?: Call | undefined;
+  plan?: Plan | undefined;
+}
+
+/** Characters a token takes on average, where output has to be estimated. */
+const CHARS_PER_TOKEN = 4;
+
+/** The ledger row of a request that has just been admitted or refused: status running, nothing used yet. */
+export function requestRow(visit: Visit, { caller, call, plan }: Known): RequestRow {
+  const platform = call?.platform;
+  return {
+    request_id: visit.requestId,
+    client_request_id: visit.clientRequestId,
+    parent_request_id: null,
+    purpose: "client",
+    started_at: new Date(visit.startedAt).toISOString(),
+    tenant: caller?.tenant.name ?? "",
+    team: caller?.key.team ?? null,
+    application: caller?.key.application ?? platform?.application ?? null,
+    agent: platform?.agent ?? null,
+    user: platform?.user ?? null,
+    session: platform?.session_id ?? null,
+    key_id: caller?.key.id ?? null,
+    alias: call?.alias ?? null,
+    route: plan?.route ?? null,
+    rule: plan?.rule ?? null,
+    variant: null,
+    dialect: visit.protocol.name,
+    stream: call?.stream ?? false,
+    status: "running",
+    error_code: null,
+    finish_reason: null,
+    deployment: null,
+    provider: null,
+    model: null,
+    response_model: null,
+    region: null,
+    template_version: platform?.template_version ?? null,
+    task_class: platform?.task_class ?? null,
+    classification: platform?.classification ?? caller?.tenant.defaults.classification ?? null,
+    usage: noUsage(),
+    cost_micro_usd: 0,
+    cost_state: "known",
+    saved_micro_usd: 0,
+    cache: null,
+    latency_ms: null,
+    ttft_ms: null,
+    overhead_ms: null,
+    fallback_depth: 0,
+    hedged: false,
+    trace_id: null,
+    tags: platform?.tags ?? {},
+    facts: call ? factsOf(call) : null,
+    repeated: 1,
+  };
+}
+
+/** Exactly what routing looks at, for explain and what-if. */
+function factsOf(call: Call): Record<string, unknown> {
+  return {
+    alias: call.alias,
+    operation: call.operation,
+    dialect: call.dialect,
+    needs: [...call.needs],
+    stream: call.stream,
+    input_tokens: call.inputTokensEstimate,
+    max_output_tokens: call.maxOutputTokens,
+  };
+}
+
+/** The ledger row of one attempt, priced (ruling 10). `n` counts from 1. */
+export function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number): AttemptRow {
+  const { hop, attempt, failure } = record;
+  const { meter } = attempt;
+  const { usage, estimated } = usageOf(meter, failure, call);
+  const price = priceAt(hop.deployment.prices, atMs);
+  return {
+    n,
+    deployment: hop.deployment.name,
+    provider: hop.deployment.provider,
+    model: hop.deployment.model,
+    status: failure === null ? "ok" : failure.class === "cancelled" ? "cancelled" : "failed",
+    error_class: failure?.class ?? null,
+    http_status: meter.httpStatus,
+    usage,
+    cost_micro_usd: price ? costOf(usage, price) : 0,
+    cost_state: costState(usage, estimated, price !== null),
+    latency_ms: round((meter.endedAt ?? meter.startedAt) - meter.startedAt),
+    ttft_ms: meter.firstOutputAt === null ? null : round(meter.firstOutputAt - meter.startedAt),
+    hedge: false,
+    retry: record.retry,
+    credential: hop.provider.credential,
+    provider_request_id: meter.providerRequestId?.slice(0, 200) ?? null,
+  };
+}
+
+/**
+ * What an attempt is billed for: what the provider reported; else an estimate, for one that went well and for one that
+ * timed out, was cut or was cancelled after the request was sent; else nothing.
+ */
+function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { usage: Usage; estimated: boolean } {
+  if (meter.usage) return { usage: meter.usage, estimated: false };
+  const cut = failure !== null && (meter.outputChars > 0 || failure.broken === true);
+  const billed = failure === null || (meter.sentAt !== null && cut);
+  if (!billed) return { usage: noUsage(), estimated: false };
+  const usage = noUsage();
+  usage.input_tokens = call.inputTokensEstimate;
+  usage.output_tokens = Math.ceil(meter.outputChars / CHARS_PER_TOKEN);
+  return { usage, estimated: true };
+}
+
+function costState(usage: Usage, estimated: boolean, priced: boolean): CostState {
+  if (!priced && usage.input_tokens + usage.output_tokens > 0) return "unknown";
+  return estimated ? "estimated" : "known";
+}
+
+/** The sum of a request's attempts: tokens, money, and the least certain of their cost states. */
+export function sumOf(attempts: readonly AttemptRow[]): { usage: Usage; cost_micro_usd: number; cost_state: CostState } {
+  const usage = noUsage();
+  let cost = 0;
+  let state: CostState = "known";
+  for (const attempt of attempts) {
+    for (const field in usage) usage[field as keyof Usage] += attempt.usage[field as keyof Usage];
+    cost += attempt.cost_micro_usd;
+    if (attempt.cost_state === "unknown" || (attempt.cost_state === "estimated" && state === "known")) state = attempt.cost_state;
+  }
+  return { usage, cost_micro_usd: cost, cost_state: state };
+}
+
+/** Milliseconds with one decimal: what a row keeps of a time. */
+export function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

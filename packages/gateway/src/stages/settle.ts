@@ -1,0 +1,63 @@
+import type { AttemptRow, RequestRow } from "@sluicegate/contract";
+import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
+import type { Lease } from "./admit.ts";
+import { fallbackDepth } from "./respond.ts";
+import type { DataPlane } from "./plane.ts";
+import { attemptRow, type Known, requestRow, round, sumOf } from "./rows.ts";
+import type { Visit } from "./visit.ts";
+
+/** How a request ended, as far as it got. */
+export interface Ending extends Known {
+  lease?: Lease | undefined;
+  /** What the client was told instead of an answer. */
+  error?: GatewayError | undefined;
+  /** What broke a stream off after it had begun. */
+  broken?: ProviderFailure | null | undefined;
+}
+
+/** Meters the request and leaves its rows with the ledger and the access log. Called once, in `finally`, on every path. */
+export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
+  const row = requestRow(visit, ending);
+  const latency = plane.clock.monotonic() - visit.arrivedAt;
+  row.latency_ms = round(latency);
+  row.overhead_ms = round(Math.max(0, latency - visit.waitedMs));
+  const attempts = describe(row, visit, ending);
+  plane.metrics.requestEnded(row, attempts);
+  if (ending.lease) plane.ledger.settle(row, attempts);
+  else if (ending.caller) {
+    row.repeated = plane.refusals.count(row.key_id ?? "", row.error_code ?? "");
+    if (row.repeated > 0) plane.ledger.record(row);
+  }
+  plane.log.access(row);
+  const cause = ending.error?.details.cause;
+  if (ending.error?.code === "internal") plane.log.fault(visit.requestId, cause ?? ending.error);
+}
+
+/** Fills in what the attempts and the ending say. */
+function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }: Ending): AttemptRow[] {
+  const attempts = call && lease ? lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)) : [];
+  Object.assign(row, sumOf(attempts));
+  const last = lease?.attempts[lease.attempts.length - 1];
+  if (last) {
+    const { hop, attempt } = last;
+    row.deployment = hop.deployment.name;
+    row.provider = hop.deployment.provider;
+    row.model = hop.deployment.model;
+    row.region = hop.deployment.region;
+    row.response_model = attempt.meter.model;
+    row.finish_reason = attempt.meter.finishReason;
+    row.ttft_ms = attempt.meter.firstOutputAt === null ? null : round(attempt.meter.firstOutputAt - visit.arrivedAt);
+    row.fallback_depth = lease ? fallbackDepth(lease) : 0;
+  }
+  if (broken) {
+    row.status = broken.class === "cancelled" ? "cancelled" : "failed";
+    row.error_code = broken.class === "cancelled" ? "cancelled" : broken.class === "timeout" ? "provider_timeout" : "all_providers_failed";
+  } else if (error) {
+    row.error_code = error.code;
+    const refused = CODES[error.code].blame !== "provider" && !lease;
+    row.status = error.code === "cancelled" ? "cancelled" : refused ? "refused" : "failed";
+  } else {
+    row.status = "ok";
+  }
+  return attempts;
+}

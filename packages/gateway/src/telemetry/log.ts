@@ -1,0 +1,47 @@
+import type { RequestRow } from "@sluicegate/contract";
+import { pino } from "pino";
+
+/** Where the gateway's lines go. Nothing here throws, and no content of any request is written. */
+export interface Log {
+  info(message: string, facts?: Record<string, unknown>): void;
+  warn(message: string, facts?: Record<string, unknown>): void;
+  error(message: string, facts?: Record<string, unknown>): void;
+  /** One line a request (SPEC OBS-3): the Request shape. */
+  access(row: RequestRow): void;
+  /** Something that must not happen happened: the stack goes here, never to the client. */
+  fault(requestId: string, cause: unknown): void;
+  /** Writes out what is buffered. */
+  flush(): void;
+}
+
+/** JSON lines on a file descriptor, buffered and written off the request's tick. */
+export function createLog(options: { fd: number; level: "debug" | "info" | "warn" | "error" | "silent"; access: boolean }): Log {
+  const destination = pino.destination({ fd: options.fd, sync: false, minLength: 0 });
+  const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  return {
+    info: (message, facts = {}) => logger.info(facts, message),
+    warn: (message, facts = {}) => logger.warn(facts, message),
+    error: (message, facts = {}) => logger.error(facts, message),
+    access(row) {
+      if (options.access) destination.write(`{"msg":"request",${JSON.stringify(row).slice(1)}\n`);
+    },
+    fault: (requestId, cause) => logger.error({ request_id: requestId, err: cause }, "unexpected fault"),
+    flush() {
+      try {
+        destination.flushSync();
+      } catch {
+        // The descriptor is gone or was never ready: there is nobody left to tell.
+      }
+    },
+  };
+}
+
+/** A log that keeps quiet: for tests and for embedding. */
+export const silentLog: Log = {
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  access: () => {},
+  fault: () => {},
+  flush: () => {},
+};

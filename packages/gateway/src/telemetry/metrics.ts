@@ -1,0 +1,91 @@
+import type { AttemptRow, ErrorClass, RequestRow } from "@sluicegate/contract";
+
+/** Upper bounds of the overhead histogram, ms. */
+const OVERHEAD_BOUNDS_MS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250];
+
+/** Running totals of one gateway process. Labels come from configured names and closed sets only. */
+export interface Metrics {
+  requestBegan(): void;
+  requestEnded(row: RequestRow, attempts: readonly AttemptRow[]): void;
+  attemptFailed(deployment: string, errorClass: ErrorClass): void;
+  failedOver(): void;
+  retried(): void;
+  /** The numbers, for /v1/stats and /metrics. */
+  read(): MetricsReading;
+}
+
+/** A copy of the totals. Counts since the process started. */
+export interface MetricsReading {
+  inFlight: number;
+  requests: number;
+  byStatus: Record<string, number>;
+  refusals: number;
+  inputTokens: number;
+  outputTokens: number;
+  costMicroUsd: number;
+  failovers: number;
+  retries: number;
+  attemptFailures: { deployment: string; errorClass: string; count: number }[];
+  overhead: { boundsMs: readonly number[]; counts: number[]; sumMs: number };
+}
+
+/** Counters in memory, one object write each. */
+export function createMetrics(): Metrics {
+  let inFlight = 0;
+  let requests = 0;
+  let refusals = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+  let costMicroUsd = 0;
+  let failovers = 0;
+  let retries = 0;
+  let overheadSumMs = 0;
+  const overhead = new Float64Array(OVERHEAD_BOUNDS_MS.length + 1);
+  const byStatus = new Map<string, number>();
+  const failures = new Map<string, Map<string, number>>();
+  return {
+    requestBegan: () => {
+      inFlight++;
+    },
+    requestEnded(row) {
+      inFlight--;
+      requests++;
+      byStatus.set(row.status, (byStatus.get(row.status) ?? 0) + 1);
+      if (row.status === "refused") refusals++;
+      inputTokens += row.usage.input_tokens;
+      outputTokens += row.usage.output_tokens;
+      costMicroUsd += row.cost_micro_usd;
+      const ms = row.overhead_ms ?? 0;
+      overheadSumMs += ms;
+      let bucket = OVERHEAD_BOUNDS_MS.findIndex((bound) => ms <= bound);
+      if (bucket === -1) bucket = OVERHEAD_BOUNDS_MS.length;
+      overhead[bucket] = (overhead[bucket] ?? 0) + 1;
+    },
+    attemptFailed(deployment, errorClass) {
+      const classes = failures.get(deployment) ?? new Map<string, number>();
+      failures.set(deployment, classes);
+      classes.set(errorClass, (classes.get(errorClass) ?? 0) + 1);
+    },
+    failedOver: () => {
+      failovers++;
+    },
+    retried: () => {
+      retries++;
+    },
+    read: () => ({
+      inFlight,
+      requests,
+      byStatus: Object.fromEntries(byStatus),
+      refusals,
+      inputTokens,
+      outputTokens,
+      costMicroUsd,
+      failovers,
+      retries,
+      attemptFailures: [...failures].flatMap(([deployment, classes]) =>
+        [...classes].map(([errorClass, count]) => ({ deployment, errorClass, count })),
+      ),
+      overhead: { boundsMs: OVERHEAD_BOUNDS_MS, counts: [...overhead], sumMs: overheadSumMs },
+    }),
+  };
+}
