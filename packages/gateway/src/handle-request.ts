@@ -30,10 +30,15 @@ export async function handleRequest(plane: DataPlane, exchange: Exchange, protoc
   let client: ClientStream | null = null;
   plane.metrics.requestBegan();
   try {
-    if (plane.draining()) throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
+    if (plane.draining())
+      throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
     // Whose key is this? Asked before the body is read: a stranger's bytes cost nothing.
     ending.caller = authenticate(plane, runtime, header);
-    const raw = await readBody(exchange, { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: LIMITS.clientBodyMs }, clock);
+    const raw = await readBody(
+      exchange,
+      { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: LIMITS.clientBodyMs },
+      clock,
+    );
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
     // Wire → call; the raw bytes stay at hand.
     ending.call = protocol.decodeRequest(raw, header);

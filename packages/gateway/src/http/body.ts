@@ -17,7 +17,10 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
   const encoding = exchange.header("content-encoding");
   if (encoding !== undefined && encoding !== "identity") {
     return Promise.reject(
-      new GatewayError("invalid_request", `content-encoding ${clip(encoding)} is not accepted; send the body uncompressed`),
+      new GatewayError(
+        "invalid_request",
+        `content-encoding ${clip(encoding)} is not accepted; send the body uncompressed`,
+      ),
     );
   }
   const declared = Number(exchange.header("content-length") ?? 0);
@@ -27,7 +30,12 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
     let size = 0;
     let open = true;
     const timer = clock.after(bounds.timeoutMs, () =>
-      fail(new GatewayError("request_timeout", `the request body did not arrive within ${bounds.timeoutMs} ms; send it at once`)),
+      fail(
+        new GatewayError(
+          "request_timeout",
+          `the request body did not arrive within ${bounds.timeoutMs} ms; send it at once`,
+        ),
+      ),
     );
     const forget = exchange.cancel.onCancel(() => fail(new GatewayError("cancelled", "the client left")));
     function close(): void {
@@ -58,9 +66,13 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
 }
 
 function tooLarge(bytesMax: number): GatewayError {
-  return new GatewayError("request_too_large", `the request body is over the limit of ${bytesMax} bytes; send less at once`, {
-    limit: bytesMax,
-  });
+  return new GatewayError(
+    "request_too_large",
+    `the request body is over the limit of ${bytesMax} bytes; send less at once`,
+    {
+      limit: bytesMax,
+    },
+  );
 }
 
 function clip(text: string): string {

@@ -4,7 +4,7 @@ import { Cancel } from "../core/cancel.ts";
 /** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
 export class Exchange {
   readonly request: IncomingMessage;
-  readonly #response: ServerResponse;
+  readonly response: ServerResponse;
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
@@ -16,7 +16,7 @@ export class Exchange {
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request;
-    this.#response = response;
+    this.response = response;
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
@@ -37,12 +37,12 @@ export class Exchange {
 
   /** True once a status has gone out. */
   get headSent(): boolean {
-    return this.#response.headersSent;
+    return this.response.headersSent;
   }
 
   /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
   respond(status: number, headers: readonly string[], body: Buffer | string): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.headersSent || response.destroyed) return;
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const all = [...headers, "content-length", String(bytes.length)];
@@ -56,13 +56,13 @@ export class Exchange {
 
   /** Sends the head of a stream. */
   begin(status: number, headers: readonly string[]): void {
-    if (this.#response.headersSent || this.#response.destroyed) return;
-    this.#response.writeHead(status, headers as string[]);
+    if (this.response.headersSent || this.response.destroyed) return;
+    this.response.writeHead(status, headers as string[]);
   }
 
   /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
   write(bytes: Buffer): boolean {
-    const response = this.#response;
+    const response = this.response;
     if (response.destroyed) return true;
     response.write(bytes);
     return response.writableLength < response.writableHighWaterMark;
@@ -75,7 +75,7 @@ export class Exchange {
 
   /** Ends a stream. */
   end(bytes?: Buffer): void {
-    const response = this.#response;
+    const response = this.response;
     if (response.destroyed) return;
     if (bytes) response.end(bytes);
     else response.end();
@@ -83,6 +83,6 @@ export class Exchange {
 
   /** Closes the connection under the client: only for a stream that cannot say its own error. */
   destroy(): void {
-    this.#response.destroy();
+    this.response.destroy();
   }
 }

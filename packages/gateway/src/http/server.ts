@@ -4,7 +4,10 @@ import { LIMITS } from "../core/limits.ts";
 import { Exchange } from "./exchange.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
-export type UnparsedAnswer = (kind: "bad_request" | "headers_too_large" | "timeout") => { status: string; body: string };
+export type UnparsedAnswer = (kind: "bad_request" | "headers_too_large" | "timeout") => {
+  status: string;
+  body: string;
+};
 
 /** A listening HTTP server. */
 export interface HttpServer {

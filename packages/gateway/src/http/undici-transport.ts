@@ -1,5 +1,12 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
-import type { Transport, UpstreamCall, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
+import type {
+  Transport,
+  UpstreamCall,
+  UpstreamErrorKind,
+  UpstreamHeaders,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../core/transport.ts";
 
 /** HTTP/1.1 to upstreams through undici's dispatch, one pool a deployment, no timeouts of its own but the connect one. */
 export function createTransport(): Transport {

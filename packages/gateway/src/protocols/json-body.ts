@@ -15,7 +15,8 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
   } catch (error) {
     throw bad(`the request body is not valid JSON${position(error, raw)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bad("the request body must be a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw bad("the request body must be a JSON object");
   return value as Record<string, unknown>;
 }
 

@@ -26,7 +26,12 @@ export function encodeOpenAiError(error: GatewayError, requestId: string): Error
   const shouldRetry = details.shouldRetry ?? CODES[error.code].shouldRetry;
   if (shouldRetry !== undefined) headers.push("x-should-retry", String(shouldRetry));
   if (details.retryAfterMs !== undefined) {
-    headers.push("retry-after", String(Math.ceil(details.retryAfterMs / 1_000)), "retry-after-ms", String(details.retryAfterMs));
+    headers.push(
+      "retry-after",
+      String(Math.ceil(details.retryAfterMs / 1_000)),
+      "retry-after-ms",
+      String(details.retryAfterMs),
+    );
   }
   if (details.allow) headers.push("allow", details.allow);
   // Ruling 18: a provider's own 400 reaches a client of the same dialect word for word, because clients match on it.

@@ -66,7 +66,10 @@ const WORDS: readonly [ErrorClass, RegExp][] = [
     "context_overflow",
     /prompt is too long|exceeds the context window|maximum prompt length is \d+|maximum context length|exceeds the available context size|context window exceeds limit|exceeded model token limit|context[_ ]length|reduce the length of the messages|`inputs` tokens \+ `max_new_tokens`|maximum input length is|current length is \d+ while limit is/,
   ],
-  ["content_filtered", /violating our usage policy|rejected as a result of our safety system|content management policy|content filtering policy/],
+  [
+    "content_filtered",
+    /violating our usage policy|rejected as a result of our safety system|content management policy|content filtering policy/,
+  ],
   ["quota_exhausted", /credit balance is too low|insufficient balance|exceeded your current quota|spend(?:ing)? limit/],
   ["auth_failed", /incorrect api key|invalid api key|api key not valid/],
   ["model_not_found", /model .{0,200}(?:does not exist|not found|has been (?:deprecated|retired|decommissioned))/],
@@ -100,7 +103,8 @@ function classOf(facts: ErrorFacts): ErrorClass {
   }
   if (status === 402) return "quota_exhausted";
   if (status === 529 || status === 503 || status === 498) return "overloaded";
-  if (status === 429) return wordClass(message, "quota_exhausted") ?? (BUSY.test(message) ? "overloaded" : "rate_limited");
+  if (status === 429)
+    return wordClass(message, "quota_exhausted") ?? (BUSY.test(message) ? "overloaded" : "rate_limited");
   if (status === 401) return "auth_failed";
   if (status === 408 || status === 504 || status === 524) return "timeout";
   if (status >= 500 || status === 424) return "provider_error";

@@ -4,7 +4,15 @@ import { LIMITS } from "../core/limits.ts";
 
 type Header = (name: string) => string | undefined;
 
-const LABELS = ["task_class", "classification", "session_id", "user", "agent", "application", "template_version"] as const;
+const LABELS = [
+  "task_class",
+  "classification",
+  "session_id",
+  "user",
+  "agent",
+  "application",
+  "template_version",
+] as const;
 const FLAGS = ["side_effecting", "cacheable", "fallback", "retry_after_tool_results"] as const;
 /**
  * Fields whose behaviour this build does not have, with the values that ask for nothing: those are honoured by doing
@@ -60,9 +68,13 @@ export function platformFields(body: Record<string, unknown>, header: Header): P
 
 function checkKnown(key: string): void {
   if (key === "tenant") {
-    throw new GatewayError("invalid_request", "gateway.tenant cannot be set: the tenant comes from the credential alone", {
-      param: "gateway.tenant",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      "gateway.tenant cannot be set: the tenant comes from the credential alone",
+      {
+        param: "gateway.tenant",
+      },
+    );
   }
   if (KNOWN.includes(key) || Object.hasOwn(NOT_BUILT, key)) return;
   throw new GatewayError("invalid_request", `gateway.${clip(key)} is not a field; known are ${KNOWN.join(", ")}`, {
@@ -70,7 +82,10 @@ function checkKnown(key: string): void {
   });
 }
 
-function topLevelSession(body: Record<string, unknown>, found: { value: unknown; path: string }): { value: unknown; path: string } {
+function topLevelSession(
+  body: Record<string, unknown>,
+  found: { value: unknown; path: string },
+): { value: unknown; path: string } {
   return found.path.startsWith("gateway.") || body["session_id"] == null
     ? found
     : { value: body["session_id"], path: "session_id" };
@@ -90,7 +105,8 @@ function flag(value: unknown, path: string): boolean {
 
 function milliseconds(value: unknown, path: string): number {
   const count = typeof value === "string" ? Number(value) : value;
-  if (typeof count !== "number" || !Number.isInteger(count) || count < 1) throw wrong(path, "a whole number of milliseconds, at least 1");
+  if (typeof count !== "number" || !Number.isInteger(count) || count < 1)
+    throw wrong(path, "a whole number of milliseconds, at least 1");
   return count;
 }
 
@@ -111,7 +127,9 @@ function parseTagHeader(text: string): unknown {
 }
 
 function notBuilt(key: string): GatewayError {
-  return new GatewayError("unsupported_feature", `${key} is not available in this build of the gateway; leave it out`, { param: key });
+  return new GatewayError("unsupported_feature", `${key} is not available in this build of the gateway; leave it out`, {
+    param: key,
+  });
 }
 
 function wrong(path: string, want: string): GatewayError {

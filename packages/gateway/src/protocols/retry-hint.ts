@@ -4,7 +4,8 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000,
 export function goDurationMs(text: string): number | null {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return null;
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(amount) * (UNITS_MS[unit ?? ""] ?? 0);
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+    total += Number(amount) * (UNITS_MS[unit ?? ""] ?? 0);
   return Math.ceil(total);
 }
 
@@ -26,7 +27,10 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
   for (const dimension of ["requests", "tokens"]) {
     if (headers[`x-ratelimit-remaining-${dimension}`] !== "0") continue;
     const reset = headers[`x-ratelimit-reset-${dimension}`];
-    const ms = reset === undefined ? null : (goDurationMs(reset) ?? (Number(reset) >= 0 ? Math.ceil(Number(reset) * 1_000) : null));
+    const ms =
+      reset === undefined
+        ? null
+        : (goDurationMs(reset) ?? (Number(reset) >= 0 ? Math.ceil(Number(reset) * 1_000) : null));
     if (ms !== null) return ms;
   }
   return null;

@@ -77,7 +77,11 @@ export function jsonProvider({ config, baseUrl, quirks, protocols }: ProviderPar
   };
 }
 
-function withForwarded(fixed: string[], names: readonly string[], header: (name: string) => string | undefined): string[] {
+function withForwarded(
+  fixed: string[],
+  names: readonly string[],
+  header: (name: string) => string | undefined,
+): string[] {
   if (names.length === 0) return fixed;
   const all = [...fixed];
   for (const name of names) {

@@ -18,7 +18,9 @@ export function denialOf(policies: readonly (ModelPolicy | null)[], name: string
 
 /** Deny lists may name deployments; such a deployment leaves every chain. */
 export function deniesDeployment(policies: readonly (ModelPolicy | null)[], deployment: string): boolean {
-  return policies.some((policy) => policy?.deny.includes(`deployment:${deployment}`) || policy?.deny.includes(deployment));
+  return policies.some(
+    (policy) => policy?.deny.includes(`deployment:${deployment}`) || policy?.deny.includes(deployment),
+  );
 }
 
 function matches(pattern: string, name: string, raw: boolean): boolean {

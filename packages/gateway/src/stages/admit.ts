@@ -1,13 +1,13 @@
 import { type AttemptRow, noUsage } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
-import { priceAt } from "../ledger/prices.ts";
 import { costOf } from "../core/money.ts";
+import { priceAt } from "../ledger/prices.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Caller } from "./authenticate.ts";
 import type { DataPlane } from "./plane.ts";
-import { requestRow } from "./rows.ts";
 import type { Hop, Plan } from "./route.ts";
+import { requestRow } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** One attempt of a request, as it is kept until the request is settled. */
@@ -61,4 +61,3 @@ function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
     provider_request_id: null,
   };
 }
-

@@ -1,11 +1,18 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
+import type { ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import type { ReplyFacts } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { FinishReason, StreamPart } from "../core/stream-part.ts";
-import type { Transport, UpstreamCall, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
+import type {
+  Transport,
+  UpstreamCall,
+  UpstreamErrorKind,
+  UpstreamHeaders,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
 import { mergeUsage, type Protocol, type Quirks, type StreamReader } from "../protocols/protocol.ts";
@@ -155,7 +162,8 @@ export class Attempt implements UpstreamSink {
   onHeaders(status: number, headers: UpstreamHeaders): void {
     this.#lastActivityAt = this.#clock.monotonic();
     this.meter.httpStatus = status;
-    this.meter.providerRequestId = headers["x-request-id"] ?? headers["request-id"] ?? headers["apim-request-id"] ?? null;
+    this.meter.providerRequestId =
+      headers["x-request-id"] ?? headers["request-id"] ?? headers["apim-request-id"] ?? null;
     this.#headers = headers;
     try {
       this.#decompressor = decompressor(headers["content-encoding"], {
@@ -201,7 +209,8 @@ export class Attempt implements UpstreamSink {
     const isError = (this.meter.httpStatus ?? 200) >= 300;
     const bound = isError ? LIMITS.upstreamErrorBytesMax : LIMITS.upstreamBodyBytesMax;
     if (this.#bodyBytes <= bound) this.#body.push(chunk);
-    else if (!isError) this.#fail(failure("invalid_response", `the answer is over ${bound} bytes`, true, this.meter.httpStatus));
+    else if (!isError)
+      this.#fail(failure("invalid_response", `the answer is over ${bound} bytes`, true, this.meter.httpStatus));
   }
 
   #onBodyEnd(): void {
@@ -212,7 +221,8 @@ export class Attempt implements UpstreamSink {
     if (status < 200 || status >= 300) return this.#fail(this.#classified(status, body));
     const read = this.#spec.protocol.readReply(body, this.#spec.quirks);
     if ("failure" in read) return this.#fail(read.failure);
-    if (this.#spec.stream) return this.#fail(failure("invalid_response", "a stream was asked for and one JSON body came", true, status));
+    if (this.#spec.stream)
+      return this.#fail(failure("invalid_response", "a stream was asked for and one JSON body came", true, status));
     this.meter.model = read.model;
     this.meter.usage = read.usage;
     this.meter.finishReason = read.finishReason;

@@ -28,7 +28,8 @@ export function authenticate(plane: DataPlane, runtime: Runtime, header: (name: 
     throw new GatewayError("invalid_api_key", `key ${key.id} has expired; ask for a new one`);
   }
   const tenant = runtime.snapshot.tenants.get(key.tenant);
-  if (!tenant) throw new GatewayError("invalid_api_key", `key ${key.id} belongs to a tenant that is no longer configured`);
+  if (!tenant)
+    throw new GatewayError("invalid_api_key", `key ${key.id} belongs to a tenant that is no longer configured`);
   return { key, tenant };
 }
 

@@ -1,8 +1,8 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
-import { denialOf } from "../routing/permission.ts";
 import { nearest } from "../routing/nearest.ts";
+import { denialOf } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 
 /** How the name a client asked for is served. */
@@ -39,7 +39,7 @@ export function authorize(snapshot: Snapshot, caller: Caller, call: Call): Targe
 }
 
 /** The policies that hold for a caller: its tenant's, and its key's where that has one. */
-export function policiesOf(caller: Caller): (Caller["tenant"]["models"])[] {
+export function policiesOf(caller: Caller): Caller["tenant"]["models"][] {
   return caller.key.models ? [caller.tenant.models, caller.key.models] : [caller.tenant.models];
 }
 
@@ -55,7 +55,9 @@ function targetOf(snapshot: Snapshot, name: string): Target | null {
     return snapshot.deployments.has(name.slice("deployment:".length)) ? { name, raw: true } : null;
   }
   const slash = name.indexOf("/");
-  return slash > 0 && slash < name.length - 1 && snapshot.providers.has(name.slice(0, slash)) ? { name, raw: true } : null;
+  return slash > 0 && slash < name.length - 1 && snapshot.providers.has(name.slice(0, slash))
+    ? { name, raw: true }
+    : null;
 }
 
 function checkApplication(caller: Caller, call: Call): void {
@@ -63,9 +65,13 @@ function checkApplication(caller: Caller, call: Call): void {
   if (named === undefined) return;
   const own = caller.key.application;
   if (own !== null && own !== named) {
-    throw new GatewayError("invalid_request", `application ${quote(named)} is not the one of key ${caller.key.id} (${quote(own)})`, {
-      param: "gateway.application",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      `application ${quote(named)} is not the one of key ${caller.key.id} (${quote(own)})`,
+      {
+        param: "gateway.application",
+      },
+    );
   }
   const known = caller.tenant.applications;
   if (own === null && known.length > 0 && !known.includes(named)) {

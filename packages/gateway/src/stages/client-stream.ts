@@ -27,7 +27,13 @@ export class ClientStream {
   #timer: Timer | null = null;
 
   /** `earlyHeaders` go out when silence commits the stream before anybody has answered. */
-  constructor(exchange: Exchange, protocol: Protocol, clock: Clock, keepaliveMs: number | null, earlyHeaders: readonly string[]) {
+  constructor(
+    exchange: Exchange,
+    protocol: Protocol,
+    clock: Clock,
+    keepaliveMs: number | null,
+    earlyHeaders: readonly string[],
+  ) {
     this.#exchange = exchange;
     this.#protocol = protocol;
     this.#clock = clock;

@@ -1,5 +1,5 @@
-import type { Cancel } from "../core/cancel.ts";
 import type { Call, ReplyFacts } from "../core/call.ts";
+import type { Cancel } from "../core/cancel.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { attemptTimeouts, totalTimeoutMs } from "../resilience/timeouts.ts";
@@ -131,4 +131,3 @@ function pause(plane: DataPlane, visit: Visit, ms: number, cancel: Cancel): Prom
     forget = cancel.onCancel(() => done(() => reject(new GatewayError("cancelled", "the client left"))));
   });
 }
-

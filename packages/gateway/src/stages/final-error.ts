@@ -20,12 +20,16 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
     case "cancelled":
       return new GatewayError("cancelled", "the client left");
     case "rate_limited":
-      return new GatewayError("rate_limit_exceeded", `provider ${last.hop.deployment.provider} is rate-limiting and nothing else is left to try`, {
-        ...details,
-        ...retryAdvice(failure, attempts.length),
-        scope: `provider:${last.hop.deployment.provider}`,
-        dimension: "requests",
-      });
+      return new GatewayError(
+        "rate_limit_exceeded",
+        `provider ${last.hop.deployment.provider} is rate-limiting and nothing else is left to try`,
+        {
+          ...details,
+          ...retryAdvice(failure, attempts.length),
+          scope: `provider:${last.hop.deployment.provider}`,
+          dimension: "requests",
+        },
+      );
     case "overloaded":
       return new GatewayError("overloaded", "the providers behind this alias are overloaded", {
         ...details,
@@ -34,10 +38,14 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
     case "timeout":
       return timedOut(call, details, deadlinePassed);
     case "content_filtered":
-      return new GatewayError("content_filter", `the content filter of provider ${last.hop.deployment.provider} refused the prompt`, {
-        ...details,
-        ...verbatim(call, last, failure),
-      });
+      return new GatewayError(
+        "content_filter",
+        `the content filter of provider ${last.hop.deployment.provider} refused the prompt`,
+        {
+          ...details,
+          ...verbatim(call, last, failure),
+        },
+      );
     case "context_overflow":
       return new GatewayError("context_length_exceeded", `the request is too long for ${last.hop.deployment.name}`, {
         ...details,

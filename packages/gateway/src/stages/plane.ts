@@ -1,7 +1,7 @@
+import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import type { Transport } from "../core/transport.ts";
-import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
 import type { LedgerWriter } from "../ledger/ledger.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RetryBudget } from "../resilience/retry-budget.ts";

@@ -8,7 +8,7 @@ import type { ClientStream } from "./client-stream.ts";
 import type { Executed } from "./execute.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRow, round, sumOf } from "./rows.ts";
+import { attemptRow, fallbackDepth, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** What responding needs besides the answer itself. */
@@ -50,7 +50,7 @@ async function stream(
   const { record } = executed;
   const { attempt } = record;
   const { protocol } = record.hop;
-  client.begin(servedHeaders(servedOf(plane, executed, answering)));
+  client.begin(servedHeaders({ ...servedOf(plane, executed, answering), costMicroUsd: null }));
   exchange.onDrain(() => attempt.resume());
   attempt.take((bytes) => client.write(bytes));
   const committedAt = plane.clock.monotonic();
@@ -74,23 +74,20 @@ async function stream(
 function servedOf(plane: DataPlane, executed: Executed, { visit, call, lease, expose }: Answering): Served {
   const latency = plane.clock.monotonic() - visit.arrivedAt;
   const over = executed.record.attempt.meter.endedAt !== null;
-  const sum = over ? sumOf(lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt))) : null;
+  const sum = over
+    ? sumOf(lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)))
+    : null;
   return {
     visit,
     alias: call.alias,
     record: executed.record,
     attempts: lease.attempts.length,
-    fallbackDepth: fallbackDepth(lease),
+    fallbackDepth: fallbackDepth(lease.attempts),
     costMicroUsd: sum && isKnown(sum.cost_state) ? sum.cost_micro_usd : null,
     overheadMs: round(Math.max(0, latency - visit.waitedMs)),
     latencyMs: round(latency),
     expose,
   };
-}
-
-/** How many deployments were given up before the one that served. */
-export function fallbackDepth(lease: Lease): number {
-  return new Set(lease.attempts.map((record) => record.hop.deployment.name)).size - 1;
 }
 
 function isKnown(state: CostState): boolean {

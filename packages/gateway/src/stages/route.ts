@@ -1,9 +1,9 @@
 import type { Deployment, Route } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Provider } from "../providers/provider.ts";
 import { deniesDeployment } from "../routing/permission.ts";
-import type { Protocol } from "../protocols/protocol.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf, type Target } from "./authorize.ts";
 import type { Runtime } from "./plane.ts";
@@ -42,7 +42,9 @@ export interface Plan {
 export function route(runtime: Runtime, caller: Caller, call: Call, target: Target): Plan {
   const { snapshot } = runtime;
   const found = snapshot.routes.get(target.name);
-  const deployments = found ? found.chain.flatMap((name) => snapshot.deployments.get(name) ?? []) : [rawDeployment(runtime, target)];
+  const deployments = found
+    ? found.chain.flatMap((name) => snapshot.deployments.get(name) ?? [])
+    : [rawDeployment(runtime, target)];
   const removed: Removed[] = [];
   const hops: Hop[] = [];
   for (const deployment of deployments) {
@@ -68,7 +70,11 @@ function gate(runtime: Runtime, caller: Caller, call: Call, deployment: Deployme
   const provider = runtime.providers.get(deployment.provider);
   const protocol = provider?.speaks(call.operation);
   if (!provider || !protocol) {
-    return { deployment: deployment.name, gate: "capability", reason: `its provider has no ${call.operation} endpoint` };
+    return {
+      deployment: deployment.name,
+      gate: "capability",
+      reason: `its provider has no ${call.operation} endpoint`,
+    };
   }
   if (protocol.name !== call.dialect) {
     return { deployment: deployment.name, gate: "expressibility", reason: `it speaks ${protocol.name}` };
@@ -80,14 +86,22 @@ function gate(runtime: Runtime, caller: Caller, call: Call, deployment: Deployme
 function emptied(call: Call, removed: readonly Removed[]): GatewayError {
   const reasons = removed.map((entry) => `${entry.deployment} (${entry.reason})`).join(", ");
   if (removed.every((entry) => entry.gate === "permission")) {
-    return new GatewayError("model_not_allowed", `every deployment behind ${JSON.stringify(call.alias)} is denied to this key`, {
-      param: "model",
-      reason: "denied",
-    });
+    return new GatewayError(
+      "model_not_allowed",
+      `every deployment behind ${JSON.stringify(call.alias)} is denied to this key`,
+      {
+        param: "model",
+        reason: "denied",
+      },
+    );
   }
-  return new GatewayError("unsupported_feature", `no deployment behind ${JSON.stringify(call.alias)} can serve this: ${reasons}`, {
-    param: "model",
-  });
+  return new GatewayError(
+    "unsupported_feature",
+    `no deployment behind ${JSON.stringify(call.alias)} can serve this: ${reasons}`,
+    {
+      param: "model",
+    },
+  );
 }
 
 /** `deployment:NAME` as configured, or `provider/model` with the defaults. */

@@ -129,16 +129,26 @@ function costState(usage: Usage, estimated: boolean, priced: boolean): CostState
 }
 
 /** The sum of a request's attempts: tokens, money, and the least certain of their cost states. */
-export function sumOf(attempts: readonly AttemptRow[]): { usage: Usage; cost_micro_usd: number; cost_state: CostState } {
+export function sumOf(attempts: readonly AttemptRow[]): {
+  usage: Usage;
+  cost_micro_usd: number;
+  cost_state: CostState;
+} {
   const usage = noUsage();
   let cost = 0;
   let state: CostState = "known";
   for (const attempt of attempts) {
     for (const field in usage) usage[field as keyof Usage] += attempt.usage[field as keyof Usage];
     cost += attempt.cost_micro_usd;
-    if (attempt.cost_state === "unknown" || (attempt.cost_state === "estimated" && state === "known")) state = attempt.cost_state;
+    if (attempt.cost_state === "unknown" || (attempt.cost_state === "estimated" && state === "known"))
+      state = attempt.cost_state;
   }
   return { usage, cost_micro_usd: cost, cost_state: state };
+}
+
+/** How many deployments were given up before the one that served. */
+export function fallbackDepth(attempts: readonly AttemptRecord[]): number {
+  return Math.max(0, new Set(attempts.map((record) => record.hop.deployment.name)).size - 1);
 }
 
 /** Milliseconds with one decimal: what a row keeps of a time. */

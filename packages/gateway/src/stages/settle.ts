@@ -1,9 +1,8 @@
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
 import type { Lease } from "./admit.ts";
-import { fallbackDepth } from "./respond.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRow, type Known, requestRow, round, sumOf } from "./rows.ts";
+import { attemptRow, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** How a request ended, as far as it got. */
@@ -35,7 +34,8 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
 
 /** Fills in what the attempts and the ending say. */
 function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }: Ending): AttemptRow[] {
-  const attempts = call && lease ? lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)) : [];
+  const attempts =
+    call && lease ? lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)) : [];
   Object.assign(row, sumOf(attempts));
   const last = lease?.attempts[lease.attempts.length - 1];
   if (last) {
@@ -47,11 +47,16 @@ function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }:
     row.response_model = attempt.meter.model;
     row.finish_reason = attempt.meter.finishReason;
     row.ttft_ms = attempt.meter.firstOutputAt === null ? null : round(attempt.meter.firstOutputAt - visit.arrivedAt);
-    row.fallback_depth = lease ? fallbackDepth(lease) : 0;
+    row.fallback_depth = fallbackDepth(lease?.attempts ?? []);
   }
   if (broken) {
     row.status = broken.class === "cancelled" ? "cancelled" : "failed";
-    row.error_code = broken.class === "cancelled" ? "cancelled" : broken.class === "timeout" ? "provider_timeout" : "all_providers_failed";
+    row.error_code =
+      broken.class === "cancelled"
+        ? "cancelled"
+        : broken.class === "timeout"
+          ? "provider_timeout"
+          : "all_providers_failed";
   } else if (error) {
     row.error_code = error.code;
     const refused = CODES[error.code].blame !== "provider" && !lease;

@@ -15,7 +15,11 @@ export interface Log {
 }
 
 /** JSON lines on a file descriptor, buffered and written off the request's tick. */
-export function createLog(options: { fd: number; level: "debug" | "info" | "warn" | "error" | "silent"; access: boolean }): Log {
+export function createLog(options: {
+  fd: number;
+  level: "debug" | "info" | "warn" | "error" | "silent";
+  access: boolean;
+}): Log {
   const destination = pino.destination({ fd: options.fd, sync: false, minLength: 0 });
   const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   return {

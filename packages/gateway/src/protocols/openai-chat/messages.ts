@@ -62,7 +62,8 @@ function readPart(part: unknown, path: string, facts: MessageFacts): void {
     facts.needs.add("vision");
   } else if (type === "input_audio") {
     const audio = part["input_audio"];
-    if (!isObject(audio) || typeof audio["data"] !== "string") throw wrongField(`${path}.input_audio.data`, "base64 data");
+    if (!isObject(audio) || typeof audio["data"] !== "string")
+      throw wrongField(`${path}.input_audio.data`, "base64 data");
     facts.inlineDataChars += audio["data"].length;
     facts.needs.add("audio");
   } else if (type === "file") {

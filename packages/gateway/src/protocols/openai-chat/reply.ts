@@ -1,8 +1,8 @@
 import { noUsage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
-import { classifyFailure } from "../openai-error.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { classifyFailure } from "../openai-error.ts";
 import { invalidReply, mergeUsage, type Quirks } from "../protocol.ts";
 import { finishReasonOf } from "./finish.ts";
 import { readUsage } from "./usage.ts";
@@ -20,7 +20,8 @@ export function readReply(body: Buffer, quirks: Quirks): ReplyFacts | { failure:
   if (!isAbsent(reply["error"]) && !(Array.isArray(choices) && choices.length > 0)) {
     return { failure: classifyFailure(errorStatus(reply["error"]), {}, body) };
   }
-  if (!Array.isArray(choices) || choices.length === 0) return { failure: invalidReply(200, "the answer holds no choices") };
+  if (!Array.isArray(choices) || choices.length === 0)
+    return { failure: invalidReply(200, "the answer holds no choices") };
   const report = readUsage(reply["usage"], quirks);
   const usage = report ? noUsage() : null;
   if (usage && report) mergeUsage(usage, report);
@@ -55,7 +56,9 @@ function charsOf(choices: unknown[]): number {
     for (const key of ["content", "reasoning_content", "reasoning", "refusal"]) chars += length(message[key]);
     if (Array.isArray(message["tool_calls"])) {
       for (const call of message["tool_calls"] as Fields[]) {
-        chars += isObject(call["function"]) ? length(call["function"]["arguments"]) + length(call["function"]["name"]) : 0;
+        chars += isObject(call["function"])
+          ? length(call["function"]["arguments"]) + length(call["function"]["name"])
+          : 0;
       }
     }
   }

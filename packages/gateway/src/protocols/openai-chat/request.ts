@@ -66,7 +66,8 @@ export function passRequest(call: Call, model: string, quirks: Quirks): Buffer {
   const field = quirks.maxTokensField;
   const other = field === "max_tokens" ? "max_completion_tokens" : "max_tokens";
   if (field && !isAbsent(call.body[other])) edits.set(other, isAbsent(call.body[field]) ? { rename: field } : null);
-  if (field && edits.has(other) && Object.hasOwn(call.body, field) && isAbsent(call.body[field])) edits.set(field, null);
+  if (field && edits.has(other) && Object.hasOwn(call.body, field) && isAbsent(call.body[field]))
+    edits.set(field, null);
   return editMembers(call.raw, call.members, edits, additions);
 }
 
@@ -91,7 +92,11 @@ function checkSampling(body: Fields): void {
   for (const key of ["top_logprobs", "seed"]) checkInteger(body, key);
   checkBoolean(body, "parallel_tool_calls");
   const stop = body["stop"];
-  if (!isAbsent(stop) && typeof stop !== "string" && !(Array.isArray(stop) && stop.every((s) => typeof s === "string"))) {
+  if (
+    !isAbsent(stop) &&
+    typeof stop !== "string" &&
+    !(Array.isArray(stop) && stop.every((s) => typeof s === "string"))
+  ) {
     throw wrongField("stop", "a string or an array of strings");
   }
   const format = body["response_format"];

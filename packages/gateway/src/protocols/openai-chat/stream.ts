@@ -28,7 +28,11 @@ export function streamReader(quirks: Quirks): StreamReader {
       if (!isObject(chunk)) throw new Error("a stream event is no JSON object");
       const failure = errorOf(chunk, eventName);
       if (failure !== null) {
-        return { parts: [{ type: "error", failure: { status: statusOf(chunk, failure), body: chunk } }], usageOnly: false, terminator: false };
+        return {
+          parts: [{ type: "error", failure: { status: statusOf(chunk, failure), body: chunk } }],
+          usageOnly: false,
+          terminator: false,
+        };
       }
       const parts: StreamPart[] = [];
       if (!started && typeof chunk["model"] === "string" && chunk["model"] !== "") {
@@ -80,7 +84,11 @@ function readChoice(choice: Fields, choices: Map<number, ChoiceState>, parts: St
   state.finished = true;
   for (const call of state.calls.values()) parts.push({ type: "tool_end", choice: index, index: call.index });
   // Some say `stop` although they called tools.
-  parts.push({ type: "finish", choice: index, reason: reason === "stop" && state.calls.size > 0 ? "tool_calls" : reason });
+  parts.push({
+    type: "finish",
+    choice: index,
+    reason: reason === "stop" && state.calls.size > 0 ? "tool_calls" : reason,
+  });
 }
 
 function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: StreamPart[]): void {
@@ -111,7 +119,8 @@ function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: Str
 function readContentPiece(piece: Fields, choice: number, parts: StreamPart[]): void {
   if (piece["type"] === "thinking" && Array.isArray(piece["thinking"])) {
     for (const thought of piece["thinking"]) {
-      if (isObject(thought) && typeof thought["text"] === "string") parts.push({ type: "reasoning", choice, text: thought["text"] });
+      if (isObject(thought) && typeof thought["text"] === "string")
+        parts.push({ type: "reasoning", choice, text: thought["text"] });
     }
   } else if (typeof piece["text"] === "string" && piece["text"] !== "") {
     parts.push({ type: "text", choice, text: piece["text"] });

@@ -41,7 +41,8 @@ export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
   if (cached !== undefined) usage.cached_input_tokens = input === undefined ? cached : Math.min(cached, input);
   const written = firstCount(inputDetails["cache_write_tokens"], raw["cache_creation_input_tokens"]);
   if (written !== undefined) {
-    usage.cache_write_tokens = input === undefined ? written : Math.min(written, input - (usage.cached_input_tokens ?? 0));
+    usage.cache_write_tokens =
+      input === undefined ? written : Math.min(written, input - (usage.cached_input_tokens ?? 0));
   }
   const reasoning = firstCount(outputDetails["reasoning_tokens"], raw["reasoning_tokens"]);
   if (reasoning !== undefined) usage.reasoning_tokens = reasoning;

@@ -1,0 +1,68 @@
+import { GatewayError } from "./core/errors.ts";
+import { newId } from "./core/ids.ts";
+import { handleModels, isModelsPath } from "./handle-models.ts";
+import { handleRequest } from "./handle-request.ts";
+import type { Exchange } from "./http/exchange.ts";
+import type { UnparsedAnswer } from "./http/server.ts";
+import { openaiChat } from "./protocols/openai-chat/index.ts";
+import { PROTOCOLS } from "./protocols/registry.ts";
+import type { DataPlane } from "./stages/plane.ts";
+
+/** The control plane's side of the port: admin API, health, console. */
+export interface ControlDoor {
+  handles(path: string): boolean;
+  handle(request: Exchange["request"], response: Exchange["response"]): void;
+}
+
+/** Which handler a request goes to: data plane by path, control plane by prefix, else a 404 in the nearest dialect. */
+export function frontDoor(plane: DataPlane, control: ControlDoor): (exchange: Exchange) => void {
+  const byPath = new Map(PROTOCOLS.map((protocol) => [protocol.clientPath, protocol]));
+  return (exchange) => {
+    const protocol = byPath.get(exchange.path);
+    if (protocol) {
+      if (exchange.method !== "POST") return refuse(plane, exchange, methodNotAllowed(exchange, "POST"));
+      // handleRequest answers and settles whatever happens; what it still throws is a fault of the gateway itself.
+      handleRequest(plane, exchange, protocol).catch((fault: unknown) => {
+        plane.log.fault("", fault);
+        exchange.destroy();
+      });
+      return;
+    }
+    if (isModelsPath(exchange.path)) {
+      if (exchange.method !== "GET") return refuse(plane, exchange, methodNotAllowed(exchange, "GET"));
+      return handleModels(plane, exchange, openaiChat);
+    }
+    if (control.handles(exchange.path)) return control.handle(exchange.request, exchange.response);
+    const paths = [...byPath.keys(), "/v1/models"].join(", ");
+    refuse(
+      plane,
+      exchange,
+      new GatewayError("not_found", `there is nothing at ${exchange.path.slice(0, 120)}; clients call ${paths}`),
+    );
+  };
+}
+
+/** What a peer is told that did not send HTTP. */
+export const unparsedAnswer: UnparsedAnswer = (kind) => {
+  const [status, code, message] =
+    kind === "headers_too_large"
+      ? ([
+          "431 Request Header Fields Too Large",
+          "request_too_large",
+          "the request headers are over 64 KiB; send fewer",
+        ] as const)
+      : kind === "timeout"
+        ? (["408 Request Timeout", "request_timeout", "the request headers did not arrive in time"] as const)
+        : (["400 Bad Request", "invalid_request", "this is not a valid HTTP request"] as const);
+  return { status, body: JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code } }) };
+};
+
+function methodNotAllowed(exchange: Exchange, allow: string): GatewayError {
+  return new GatewayError("method_not_allowed", `${exchange.path} takes ${allow}, not ${exchange.method}`, { allow });
+}
+
+function refuse(plane: DataPlane, exchange: Exchange, error: GatewayError): void {
+  const requestId = newId("req", plane.clock, plane.random);
+  const answer = openaiChat.encodeError(error, requestId);
+  exchange.respond(answer.status, [...answer.headers, "x-request-id", requestId], answer.body);
+}
