@@ -3,16 +3,16 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import { type Random, systemRandom } from "./core/random.ts";
 import type { Transport } from "./core/transport.ts";
 import { type ControlDoor, frontDoor, unparsedAnswer } from "./front-door.ts";
-import { createHttpServer } from "./http/server.ts";
-import { createTransport } from "./http/undici-transport.ts";
+import { createHttpServer, type HttpServer } from "./http/server.ts";
+import { createTransport } from "./http/upstream/transport.ts";
 import { openKeys } from "./ledger/keys.ts";
 import type { LedgerWriter } from "./ledger/ledger.ts";
 import { ledgerPath, openLedger } from "./ledger/writer.ts";
 import { listenNear } from "./listen-near.ts";
 import { RetryBudget } from "./resilience/retry-budget.ts";
-import { buildRuntime, poolsOf, simulatorOnDemand } from "./runtime.ts";
+import { buildRuntime, poolsOf, type SimulatorUrl, simulatorOnDemand } from "./runtime.ts";
 import { MemoryKeyRing } from "./stages/key-ring.ts";
-import type { DataPlane } from "./stages/plane.ts";
+import type { DataPlane, Runtime } from "./stages/plane.ts";
 import { RefusalMeter } from "./stages/refusals.ts";
 import { type Log, silentLog } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
@@ -62,95 +62,116 @@ export interface App {
 
 /** Builds everything, listens, and returns when requests are served. This is the only place that constructs things. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { clock = systemClock, random = systemRandom(), log = silentLog, transport = createTransport() } = options;
-  const closers: Closer[] = [() => transport.close()];
+  const closers: Closer[] = [];
   try {
-    const { path, fsync, spool } = options.snapshot.ledger;
-    const ledger = openLedger({
-      dataDir: options.dataDir,
-      path,
-      fsync,
-      spool,
-      clock,
-      random,
-      log: (level, message, facts) => log[level](message, facts),
-    });
-    closers.push(() => ledger.close());
-    const databasePath = ledgerPath(options.dataDir, path);
-    const keys = new MemoryKeyRing(openKeys({ path: databasePath, clock }), clock, (cause) =>
-      log.warn("keys in the database cannot be read; those known stay", { cause }),
-    );
-    closers.push(() => keys.close());
-    const simulatorUrl = simulatorOnDemand(closers);
-    const now = {
-      runtime: await buildRuntime(options.snapshot, clock, simulatorUrl),
-      phase: "starting" as Phase,
-      refusing: false,
-    };
-    const extraKeys = options.extraKeys ?? [];
-    keys.setFixed([...options.snapshot.keys, ...extraKeys]);
-    const metrics = createMetrics();
-    const retryBudget = new RetryBudget(clock);
-    const plane: DataPlane = {
-      clock,
-      random,
-      transport,
-      ledger,
-      keys,
-      retryBudget,
-      refusals: new RefusalMeter(clock),
-      log,
-      metrics,
-      runtime: () => now.runtime,
-      draining: () => now.refusing,
-    };
-    const control = await openControl(options.control, {
-      clock,
-      log,
-      metrics,
-      ledger,
-      databasePath,
-      snapshot: () => now.runtime.snapshot,
-      phase: () => now.phase,
-    });
-    closers.push(() => control.close());
-    const server = createHttpServer(frontDoor(plane, control), unparsedAnswer);
-    const { host } = options.snapshot.gateway.listen;
-    const port = await listenNear(server, options.snapshot.gateway, log);
-    now.phase = "ready";
-    const drain = async (): Promise<void> => {
-      now.phase = "draining";
-      const { drainDelayMs, drainTimeoutMs } = now.runtime.snapshot.gateway;
-      if (drainDelayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, drainDelayMs));
-      now.refusing = true;
-      await server.drain(drainTimeoutMs);
-      await ledger
-        .drain(drainTimeoutMs)
-        .catch((error: unknown) => log.error("rows stay in the spool until the next start", { cause: String(error) }));
-      await closeAll(closers);
-      log.flush();
-    };
-    let closing: Promise<void> | null = null;
-    return {
-      port,
-      url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
-      phase: () => now.phase,
-      async reconfigure(snapshot) {
-        now.runtime = await buildRuntime(snapshot, clock, simulatorUrl);
-        keys.setFixed([...snapshot.keys, ...extraKeys]);
-        const pools = poolsOf(snapshot);
-        transport.retain(pools);
-        retryBudget.retain(pools);
-      },
-      close: () => {
-        closing ??= drain();
-        return closing;
-      },
-    };
+    const parts = await construct(options, closers);
+    const port = await listenNear(parts.server, options.snapshot.gateway, parts.plane.log);
+    parts.state.phase = "ready";
+    return appOf(parts, port, closers);
   } catch (error) {
     await closeAll(closers);
     throw error;
   }
+}
+
+/** What changes while a gateway runs. */
+interface State {
+  runtime: Runtime;
+  phase: Phase;
+  /** New requests are turned away. */
+  refusing: boolean;
+}
+
+interface Parts {
+  plane: DataPlane;
+  keys: MemoryKeyRing;
+  server: HttpServer;
+  state: State;
+  extraKeys: readonly KeyEntry[];
+  simulatorUrl: SimulatorUrl;
+}
+
+/** From the bottom up; each thing that has to be closed adds itself to `closers`. */
+async function construct(options: AppOptions, closers: Closer[]): Promise<Parts> {
+  const { clock = systemClock, random = systemRandom(), log = silentLog } = options;
+  const { transport = createTransport(clock) } = options;
+  const { snapshot, dataDir, extraKeys = [] } = options;
+  closers.push(() => transport.close());
+  const { path, fsync, spool } = snapshot.ledger;
+  const ledger = openLedger({
+    ...{ dataDir, path, fsync, spool, clock, random },
+    log: (level, message, facts) => log[level](message, facts),
+  });
+  closers.push(() => ledger.close());
+  const databasePath = ledgerPath(dataDir, path);
+  const keys = new MemoryKeyRing(openKeys({ path: databasePath, clock }), clock, (cause) =>
+    log.warn("keys in the database cannot be read; those known stay", { cause }),
+  );
+  closers.push(() => keys.close());
+  keys.setFixed([...snapshot.keys, ...extraKeys]);
+  const simulatorUrl = simulatorOnDemand(closers);
+  const state: State = {
+    runtime: await buildRuntime(snapshot, clock, simulatorUrl),
+    phase: "starting",
+    refusing: false,
+  };
+  const metrics = createMetrics();
+  const plane: DataPlane = {
+    ...{ clock, random, transport, ledger, keys, log, metrics },
+    retryBudget: new RetryBudget(clock),
+    refusals: new RefusalMeter(clock),
+    runtime: () => state.runtime,
+    draining: () => state.refusing,
+  };
+  const seat = {
+    clock,
+    log,
+    metrics,
+    ledger,
+    databasePath,
+    snapshot: () => state.runtime.snapshot,
+    phase: () => state.phase,
+  };
+  const control = await openControl(options.control, seat);
+  closers.push(() => control.close());
+  const server = createHttpServer(frontDoor(plane, control), unparsedAnswer);
+  return { plane, keys, server, state, extraKeys, simulatorUrl };
+}
+
+function appOf(parts: Parts, port: number, closers: Closer[]): App {
+  const { plane, state } = parts;
+  const { host } = state.runtime.snapshot.gateway.listen;
+  let closing: Promise<void> | null = null;
+  return {
+    port,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    phase: () => state.phase,
+    async reconfigure(snapshot) {
+      state.runtime = await buildRuntime(snapshot, plane.clock, parts.simulatorUrl);
+      parts.keys.setFixed([...snapshot.keys, ...parts.extraKeys]);
+      const pools = poolsOf(snapshot);
+      plane.transport.retain(pools);
+      plane.retryBudget.retain(pools);
+    },
+    close: () => {
+      closing ??= shutDown(parts, closers);
+      return closing;
+    },
+  };
+}
+
+async function shutDown({ plane, server, state }: Parts, closers: Closer[]): Promise<void> {
+  state.phase = "draining";
+  const { drainDelayMs, drainTimeoutMs } = state.runtime.snapshot.gateway;
+  if (drainDelayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, drainDelayMs));
+  state.refusing = true;
+  await server.drain(drainTimeoutMs);
+  const { ledger, log } = plane;
+  await ledger
+    .drain(drainTimeoutMs)
+    .catch((error: unknown) => log.error("rows stay in the spool until the next start", { cause: String(error) }));
+  await closeAll(closers);
+  log.flush();
 }
 
 /** One thing's end. */

@@ -74,8 +74,11 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 function drain(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    // A connection kept alive after its last answer would hold the server open: those are looked for again and again.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(force);
+      clearInterval(sweep);
       resolve();
     });
     server.closeIdleConnections();

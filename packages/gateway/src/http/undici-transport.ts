@@ -9,7 +9,7 @@ import type {
 } from "../core/transport.ts";
 
 /** HTTP/1.1 to upstreams through undici's dispatch, one pool a deployment, no timeouts of its own but the connect one. */
-export function createTransport(): Transport {
+export function createProxyTransport(): Transport {
   const pools = new Map<string, Dispatcher>();
   return {
     send(request, sink) {

@@ -1,0 +1,174 @@
+import type { Clock } from "../../core/clock.ts";
+import type { UpstreamCall, UpstreamRequest, UpstreamSink } from "../../core/transport.ts";
+import { Connection, type ConnectionOwner } from "./connection.ts";
+
+/** How long an idle connection is used again when the upstream does not say how long it keeps one. Node's own default is 5 s. */
+const IDLE_MS = 4_000;
+const IDLE_MS_MAX = 300_000;
+/** Left of the upstream's own time, so that both ends do not meet at the limit. */
+const IDLE_MARGIN_MS = 1_000;
+
+interface Waiting {
+  request: UpstreamRequest;
+  sink: UpstreamSink;
+  call: PoolCall;
+}
+
+/**
+ * Connections to one origin for one deployment. A request takes the idle connection used last, else opens one while
+ * fewer than `connections` are open, else waits in line; its own timers bound the wait.
+ */
+export class Pool implements ConnectionOwner {
+  readonly #origin: URL;
+  readonly #host: string;
+  readonly #options: UpstreamRequest["pool"];
+  readonly #clock: Clock;
+  readonly #open = new Set<Connection>();
+  readonly #connecting = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Waiting[] = [];
+  #draining = false;
+
+  constructor(request: UpstreamRequest, clock: Clock) {
+    this.#origin = new URL(request.origin);
+    this.#host = this.#origin.host;
+    this.#options = request.pool;
+    this.#clock = clock;
+  }
+
+  send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+    const call = new PoolCall(this);
+    const connection = this.#takeIdle();
+    if (connection) {
+      this.#start({ request, sink, call }, connection);
+    } else {
+      this.#waiting.push({ request, sink, call });
+      this.#openMore();
+    }
+    return call;
+  }
+
+  /** Takes no new connections, and closes those there are as they fall idle. */
+  drain(): void {
+    this.#draining = true;
+    for (const connection of this.#idle.splice(0)) connection.destroy();
+  }
+
+  destroy(): void {
+    this.drain();
+    for (const connection of [...this.#open, ...this.#connecting]) connection.destroy();
+  }
+
+  /** Takes a call that has not begun out of the line. */
+  forget(call: PoolCall): void {
+    const index = this.#waiting.findIndex((entry) => entry.call === call);
+    if (index !== -1) this.#waiting.splice(index, 1);
+  }
+
+  onIdle(connection: Connection): void {
+    this.#connecting.delete(connection);
+    this.#open.add(connection);
+    const next = this.#waiting.shift();
+    if (next) {
+      this.#start(next, connection);
+    } else if (this.#draining) {
+      connection.destroy();
+    } else {
+      const hint = connection.keepAliveHintMs;
+      const keep = hint === null ? IDLE_MS : Math.min(Math.max(0, hint - IDLE_MARGIN_MS), IDLE_MS_MAX);
+      connection.idleUntil = this.#clock.monotonic() + keep;
+      this.#idle.push(connection);
+    }
+  }
+
+  onGone(connection: Connection): void {
+    this.#connecting.delete(connection);
+    this.#open.delete(connection);
+    const index = this.#idle.indexOf(connection);
+    if (index !== -1) this.#idle.splice(index, 1);
+    // One that never connected fails the call that has waited longest for one: the others have connections of their own under way.
+    if (!connection.everConnected) this.#waiting.shift()?.sink.onError("connect", connection.failure);
+    else this.#openMore();
+  }
+
+  #start({ request, sink, call }: Waiting, connection: Connection): void {
+    call.connection = connection;
+    let head = `${request.method} ${request.path} HTTP/1.1\r\nhost: ${this.#host}\r\n`;
+    const { headers, body } = request;
+    for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    head += body ? `content-length: ${body.length}\r\n\r\n` : "\r\n";
+    connection.send(request, head, call.watch(sink));
+  }
+
+  /** The idle connection used last; those that have been idle too long are closed on the way. */
+  #takeIdle(): Connection | null {
+    const now = this.#clock.monotonic();
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
+      if (connection.usable && connection.idleUntil > now) return connection;
+      connection.destroy();
+    }
+    return null;
+  }
+
+  #openMore(): void {
+    while (
+      this.#connecting.size < this.#waiting.length &&
+      this.#open.size + this.#connecting.size < this.#options.connections
+    ) {
+      this.#connecting.add(new Connection(this.#origin, this.#options.tls, this));
+    }
+  }
+}
+
+/** A call in a pool: in line, then on a connection, then over. */
+class PoolCall implements UpstreamCall {
+  readonly #pool: Pool;
+  connection: Connection | null = null;
+  #over = false;
+  #paused = false;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** The sink, told to forget the connection once the call is over: by then it serves somebody else. */
+  watch(sink: UpstreamSink): UpstreamSink {
+    if (this.#paused) this.connection?.pause();
+    return {
+      onSent: () => sink.onSent(),
+      onHeaders: (status, headers) => sink.onHeaders(status, headers),
+      onData: (chunk) => sink.onData(chunk),
+      onEnd: () => {
+        this.#end();
+        sink.onEnd();
+      },
+      onError: (kind, message) => {
+        this.#end();
+        sink.onError(kind, message);
+      },
+    };
+  }
+
+  abort(): void {
+    if (this.#over) return;
+    const { connection } = this;
+    this.#end();
+    if (connection) connection.abort();
+    else this.#pool.forget(this);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.connection?.resume();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.connection = null;
+  }
+}
