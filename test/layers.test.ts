@@ -28,6 +28,8 @@ const TOP: Readonly<Record<string, number>> = {
   "front-door.ts": 1,
   "runtime.ts": 1,
   "listen-near.ts": 1,
+  "start-gateway.ts": 1,
+  "version.ts": 7,
   "handle-request.ts": 2,
   "handle-models.ts": 2,
 };

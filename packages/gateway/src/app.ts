@@ -142,16 +142,23 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
   const { plane, state } = parts;
   const { host } = state.runtime.snapshot.gateway.listen;
   let closing: Promise<void> | null = null;
+  let turn: Promise<void> = Promise.resolve();
+  const swap = async (snapshot: Snapshot): Promise<void> => {
+    state.runtime = await buildRuntime(snapshot, plane.clock, parts.simulatorUrl);
+    parts.keys.setFixed([...snapshot.keys, ...parts.extraKeys]);
+    const pools = poolsOf(snapshot);
+    plane.transport.retain(pools);
+    plane.retryBudget.retain(pools);
+  };
   return {
     port,
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
     phase: () => state.phase,
-    async reconfigure(snapshot) {
-      state.runtime = await buildRuntime(snapshot, plane.clock, parts.simulatorUrl);
-      parts.keys.setFixed([...snapshot.keys, ...parts.extraKeys]);
-      const pools = poolsOf(snapshot);
-      plane.transport.retain(pools);
-      plane.retryBudget.retain(pools);
+    reconfigure(snapshot) {
+      // One after the other: the last one asked for is the one that stays.
+      const done = turn.then(() => swap(snapshot));
+      turn = done.catch(() => {});
+      return done;
     },
     close: () => {
       closing ??= shutDown(parts, closers);

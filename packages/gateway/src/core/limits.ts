@@ -11,8 +11,9 @@ export const LIMITS = {
   /** All request headers together. */
   headerBytesMax: 64 * KIB,
   headerCountMax: 200,
-  /** Nesting of a JSON request body. */
+  /** Nesting of a JSON request body, and its top-level members: each costs an object on top of its bytes. */
   jsonDepthMax: 100,
+  jsonMembersMax: 250_000,
   /** A JSON answer, or an error body, of an upstream. */
   upstreamBodyBytesMax: 64 * MIB,
   upstreamErrorBytesMax: 64 * KIB,

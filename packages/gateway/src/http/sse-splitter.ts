@@ -1,13 +1,14 @@
 const LF = 10;
 const CR = 13;
+const NO_BYTES = Buffer.alloc(0);
 
 /** One server-sent event, with the bytes it came in. */
 export interface SseEvent {
   /** The `event:` field, or null. */
   name: string | null;
-  /** The `data:` lines joined by LF; null for a block of comments only. */
+  /** The `data:` lines joined by LF; null for a block of comments, or of blank lines, only. */
   data: string | null;
-  /** The event exactly as it came, its blank line included. */
+  /** The event exactly as it came, its blank line included: the raws of a stream, one after the other, are the stream. */
   raw: Buffer;
 }
 
@@ -17,7 +18,8 @@ export interface SseEvent {
  */
 export class SseSplitter {
   readonly #bytesMax: number;
-  #held: Buffer[] = [];
+  /** The event being read, as far as earlier chunks brought it: one buffer that doubles, so that tiny chunks cost no object each. */
+  #held: Buffer = NO_BYTES;
   #heldBytes = 0;
   /** True when the line being read has no byte yet. */
   #lineEmpty = true;
@@ -62,28 +64,39 @@ export class SseSplitter {
     if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
   }
 
-  /** The end of the stream: a last event without its blank line still counts. */
+  /** The end of the stream: a last event without its blank line still counts, and blank lines at the end are not lost. */
   end(onEvent: (event: SseEvent) => void): void {
-    if (this.#hasLine) this.#emit(Buffer.alloc(0), onEvent);
+    if (this.#heldBytes > 0) this.#emit(NO_BYTES, onEvent);
   }
 
   #hold(piece: Buffer): void {
-    this.#heldBytes += piece.length;
-    if (this.#heldBytes > this.#bytesMax) throw new Error(`an event of the stream is over ${this.#bytesMax} bytes`);
-    this.#held.push(piece);
+    const size = this.#heldBytes + piece.length;
+    this.#bound(size);
+    if (size > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(size, this.#held.length * 2), this.#bytesMax));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
+    }
+    piece.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = size;
   }
 
   #emit(piece: Buffer, onEvent: (event: SseEvent) => void): void {
     let raw = piece;
     if (this.#heldBytes > 0) {
       this.#hold(piece);
-      raw = Buffer.concat(this.#held, this.#heldBytes);
-      this.#held = [];
+      raw = this.#held.subarray(0, this.#heldBytes);
+      this.#held = NO_BYTES;
       this.#heldBytes = 0;
     }
+    this.#bound(raw.length);
     this.#lineEmpty = true;
     this.#hasLine = false;
     onEvent(parseEvent(raw));
+  }
+
+  #bound(size: number): void {
+    if (size > this.#bytesMax) throw new Error(`an event of the stream is over ${this.#bytesMax} bytes`);
   }
 }
 

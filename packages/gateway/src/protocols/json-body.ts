@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../core/errors.ts";
+import { type Fields, isObject, wrongField } from "./field-checks.ts";
 
 /** The body as a JSON object. Throws invalid_request that says what is wrong with it; never a 500. */
 export function parseJsonObject(raw: Buffer, contentType: string | undefined): Record<string, unknown> {
@@ -9,22 +10,36 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
     throw bad(`content-type ${contentType.slice(0, 60)} is not accepted here; send application/json`);
   }
   if (!isUtf8(raw)) throw bad("the request body is not valid UTF-8");
+  const text = raw.toString("utf8");
   let value: unknown;
   try {
-    value = JSON.parse(raw.toString("utf8"));
+    value = JSON.parse(text);
   } catch (error) {
-    throw bad(`the request body is not valid JSON${position(error, raw)}`);
+    throw bad(`the request body is not valid JSON${position(error, text)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw bad("the request body must be a JSON object");
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw bad("the request body must be a JSON object");
+  refusePrototypeKeys(value, text);
+  return value;
 }
 
-/** Where JSON.parse gave up, as line and column; V8's own words would quote the body. */
-function position(error: unknown, raw: Buffer): string {
-  const found = /at position (\d+)/.exec(error instanceof Error ? error.message : "");
-  if (!found) return ": it ends too early";
-  const before = raw.toString("utf8").slice(0, Number(found[1]));
+/**
+ * No API has a field of these names: whoever sends one wants to change objects that are not theirs. Deeper down, `constructor`
+ * and `prototype` may be a tool's own words; `__proto__` is nobody's. In JSON text the pattern can only be a key: within a
+ * string its quotes would be escaped.
+ */
+function refusePrototypeKeys(body: Fields, text: string): void {
+  for (const key of ["__proto__", "constructor", "prototype"]) {
+    if (Object.hasOwn(body, key)) throw wrongField(key, "left out: it is not a field");
+  }
+  if (text.includes('"__proto__"') && /"__proto__"\s*:/.test(text)) throw wrongField("__proto__", "left out: it is not a field");
+}
+
+/** Where JSON.parse gave up, as line and column, where it says so; its own words would quote the body. */
+function position(error: unknown, text: string): string {
+  const words = error instanceof Error ? error.message : "";
+  const found = /at position (\d+)/.exec(words);
+  if (!found) return words.startsWith("Unexpected end") ? ": it ends too early" : "";
+  const before = text.slice(0, Number(found[1]));
   const line = before.split("\n").length;
   return ` at line ${line}, column ${before.length - before.lastIndexOf("\n")}`;
 }

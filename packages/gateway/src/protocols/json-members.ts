@@ -1,6 +1,7 @@
 import { isAscii } from "node:buffer";
 import type { Member } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
@@ -16,9 +17,10 @@ export type Edit = { value: string } | { rename: string } | null;
 
 /**
  * The top-level members of `raw`, which must already have passed JSON.parse as an object, in the order they stand
- * (a repeated key appears repeatedly). Throws invalid_request when anything nests deeper than `depthMax`.
+ * (a repeated key appears repeatedly). Throws invalid_request when anything nests deeper than `depthMax`,
+ * or when there are more than LIMITS.jsonMembersMax of them.
  */
-export function membersOf(raw: Buffer, depthMax: number): Member[] {
+export function membersOf(raw: Buffer, depthMax: number = LIMITS.jsonDepthMax): Member[] {
   // One character a byte, whatever the text: positions are byte offsets.
   const text = isAscii(raw) ? raw.toString("ascii") : raw.toString("latin1");
   const members: Member[] = [];
@@ -31,6 +33,9 @@ export function membersOf(raw: Buffer, depthMax: number): Member[] {
       at++;
       continue;
     }
+    if (members.length === LIMITS.jsonMembersMax) {
+      throw new GatewayError("invalid_request", `the body has more than ${LIMITS.jsonMembersMax} top-level members`);
+    }
     const keyStart = at;
     const keyEnd = endOfString(text, keyStart);
     at = skipSpace(text, keyEnd);
@@ -42,46 +47,47 @@ export function membersOf(raw: Buffer, depthMax: number): Member[] {
   }
 }
 
-/** `raw` with `edits` made by key, and `additions` (`"key":value` each) put after the last member. Other bytes stay. */
+/**
+ * `raw` with `edits` made by key (to each member of a repeated one), and `additions` (`"key":value` each) put after the last
+ * member. Other bytes stay: where a member was taken out, one comma stands for the gap between its neighbours.
+ */
 export function editMembers(
   raw: Buffer,
   members: readonly Member[],
   edits: ReadonlyMap<string, Edit>,
   additions: readonly string[],
 ): Buffer {
-  const first = members[0];
-  const last = members[members.length - 1];
-  const bodyStart = first ? first.keyStart : raw.indexOf("{") + 1;
-  const pieces: Buffer[] = [raw.subarray(0, bodyStart)];
-  let copied = bodyStart;
+  const bodyStart = members[0]?.keyStart ?? raw.indexOf("{") + 1;
+  const pieces: Buffer[] = [];
+  /** Bytes before this offset are in `pieces`, or were left out. */
+  let copied = 0;
+  let keptEnd = bodyStart;
   let kept = 0;
-  let previousKept = true;
-  for (const member of members) {
-    const edit = edits.get(member.key);
+  let gap = false;
+  for (const { key, keyStart, keyEnd, valueStart, valueEnd } of members) {
+    const edit = edits.get(key);
     if (edit === null) {
-      previousKept = false;
+      if (!gap) pieces.push(raw.subarray(copied, keptEnd));
+      gap = true;
       continue;
     }
-    if (kept === 0) copied = member.keyStart;
-    // Bytes between two members that stay neighbours are kept; where one was taken out, one comma stands for the gap.
-    else if (!previousKept) {
-      pieces.push(Buffer.from(","));
-      copied = member.keyStart;
+    if (gap) {
+      if (kept > 0) pieces.push(Buffer.from(","));
+      copied = keyStart;
+      gap = false;
     }
-    if (edit && "rename" in edit) {
-      pieces.push(raw.subarray(copied, member.keyStart), Buffer.from(JSON.stringify(edit.rename)));
-      copied = member.keyEnd;
-    } else if (edit) {
-      pieces.push(raw.subarray(copied, member.valueStart), Buffer.from(edit.value));
-      copied = member.valueEnd;
+    if (edit) {
+      const rename = "rename" in edit;
+      pieces.push(raw.subarray(copied, rename ? keyStart : valueStart));
+      pieces.push(Buffer.from(rename ? JSON.stringify(edit.rename) : edit.value));
+      copied = rename ? keyEnd : valueEnd;
     }
-    pieces.push(raw.subarray(copied, member.valueEnd));
-    copied = member.valueEnd;
-    previousKept = true;
+    keptEnd = valueEnd;
     kept++;
   }
+  if (!gap) pieces.push(raw.subarray(copied, keptEnd));
   if (additions.length > 0) pieces.push(Buffer.from((kept > 0 ? "," : "") + additions.join(",")));
-  pieces.push(raw.subarray(last ? last.valueEnd : bodyStart));
+  pieces.push(raw.subarray(members[members.length - 1]?.valueEnd ?? bodyStart));
   return Buffer.concat(pieces);
 }
 

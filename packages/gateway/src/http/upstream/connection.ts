@@ -75,7 +75,7 @@ export class Connection {
       this.#socket.write(head, "latin1");
     } else if (body.length <= JOIN_BYTES_MAX) {
       const joined = Buffer.allocUnsafe(head.length + body.length);
-      joined.latin1Write(head, 0);
+      joined.write(head, 0, "latin1");
       body.copy(joined, head.length);
       this.#socket.write(joined);
     } else {

@@ -27,7 +27,7 @@ const BYTES_PER_TOKEN = 4;
 export function decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call {
   const body = parseJsonObject(raw, header("content-type"));
   // Walks the bytes once: refuses nesting that later code should not meet.
-  const members = membersOf(raw, LIMITS.jsonDepthMax);
+  const members = membersOf(raw);
   const alias = checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSampling(body);

@@ -32,7 +32,7 @@ export const openaiEmbeddings: Protocol = {
 
 function decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call {
   const body = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw, LIMITS.jsonDepthMax);
+  const members = membersOf(raw);
   const alias = checkModel(body);
   const input = body["input"];
   if (isAbsent(input)) throw missingField("input", "a string, an array of strings, or tokens");

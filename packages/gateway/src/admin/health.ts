@@ -1,0 +1,59 @@
+import type { FastifyInstance } from "fastify";
+import type { ControlParts } from "./parts.ts";
+
+/** GET /v1/health. */
+export interface Health {
+  status: "ok" | "degraded" | "draining";
+  version: string;
+  region: string | null;
+  uptime_s: number;
+  store: { kind: string; state: "ok" | "degraded" | "down" };
+  ledger: { kind: string; state: "ok" | "degraded" | "down"; spooled_rows: number };
+  secrets: { state: "ok"; oldest_refresh_s: number };
+  config: { revision: string; loaded_at: string; state: "ok" | "last_good" };
+  deployments: { name: string; circuit: "closed" | "open" | "half_open" }[];
+  open_circuits: number;
+}
+
+/** How this gateway is, by what it knows of itself: no provider and no database is asked. */
+export function healthOf(parts: ControlParts): Health {
+  const now = parts.clock.now();
+  const config = parts.configState();
+  const ledger = parts.ledger.state();
+  const phase = parts.phase();
+  const { deployments, gateway } = parts.snapshot();
+  const whole = phase === "ready" && ledger === "ok" && config.state === "ok" && parts.ledger.accepting();
+  return {
+    status: phase === "draining" ? "draining" : whole ? "ok" : "degraded",
+    version: parts.version,
+    region: gateway.region,
+    uptime_s: seconds(now - parts.startedAt),
+    store: { kind: "memory", state: "ok" },
+    ledger: { kind: "sqlite", state: ledger, spooled_rows: parts.ledger.spooledRows() },
+    // Secrets are read with the config and not again until the next one.
+    secrets: { state: "ok", oldest_refresh_s: seconds(now - config.loadedAt) },
+    config: { revision: config.revision, loaded_at: new Date(config.loadedAt).toISOString(), state: config.state },
+    deployments: [...deployments.keys()].map((name) => ({ name, circuit: "closed" })),
+    open_circuits: 0,
+  };
+}
+
+/** GET /healthz, /readyz and /v1/health, open to all. */
+export function healthRoutes(app: FastifyInstance, parts: ControlParts): void {
+  app.get("/healthz", async () => ({ status: "ok" }));
+  app.get("/readyz", async (_request, reply) => {
+    const { ledger, config } = healthOf(parts);
+    const phase = parts.phase();
+    // What is degraded is told, and is no reason to send the traffic elsewhere.
+    const degraded = [...(ledger.state === "ok" ? [] : ["ledger"]), ...(config.state === "ok" ? [] : ["config"])];
+    return reply.code(phase === "ready" ? 200 : 503).send({ status: phase, degraded });
+  });
+  app.get("/v1/health", async (_request, reply) => {
+    const serves = parts.phase() === "ready" && parts.ledger.accepting();
+    return reply.code(serves ? 200 : 503).send(healthOf(parts));
+  });
+}
+
+function seconds(ms: number): number {
+  return Math.max(0, Math.floor(ms / 1_000));
+}

@@ -1,0 +1,82 @@
+import type { FastifyInstance } from "fastify";
+import type { MetricsReading } from "../telemetry/metrics.ts";
+import { authenticate, requireUnbound } from "./auth.ts";
+import type { LoopDelay } from "./loop-delay.ts";
+import type { ControlParts } from "./parts.ts";
+import { type Family, prometheusText, type Sample } from "./prometheus-text.ts";
+
+/** GET /metrics: the Prometheus scrape page, for any admin key that is bound to no tenant. */
+export function metricsRoutes(app: FastifyInstance, parts: ControlParts, loopDelay: LoopDelay): void {
+  app.get("/metrics", async (request, reply) => {
+    requireUnbound(authenticate(parts.adminKeys(), request.headers.authorization));
+    const families = [...traffic(parts.metrics.read()), ...gateway(parts, loopDelay)];
+    return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(prometheusText(families));
+  });
+}
+
+function traffic(reading: MetricsReading): Family[] {
+  const counter = (name: string, help: string, samples: Sample[]): Family => ({ name, help, type: "counter", samples });
+  return [
+    counter("requests_total", "Requests that have ended, by how.", labelled("status", reading.byStatus)),
+    counter(
+      "attempts_total",
+      "Calls to providers that failed, by deployment and class.",
+      reading.attemptFailures.map(({ deployment, errorClass, count }) => ({
+        labels: { deployment, error_class: errorClass },
+        value: count,
+      })),
+    ),
+    counter(
+      "tokens_total",
+      "Tokens used.",
+      labelled("kind", { input: reading.inputTokens, output: reading.outputTokens }),
+    ),
+    counter("cost_usd_total", "What was used, in US dollars.", [{ value: reading.costMicroUsd / 1_000_000 }]),
+    counter("failovers_total", "Requests that moved on to another deployment.", [{ value: reading.failovers }]),
+    counter("retries_total", "Calls repeated to the same deployment.", [{ value: reading.retries }]),
+    overhead(reading.overhead),
+    { name: "in_flight", help: "Requests running now.", type: "gauge", samples: [{ value: reading.inFlight }] },
+  ];
+}
+
+function overhead({ boundsMs, counts, sumMs }: MetricsReading["overhead"]): Family {
+  let total = 0;
+  const buckets = counts.map((count, i): Sample => {
+    total += count;
+    const bound = boundsMs[i];
+    return { suffix: "_bucket", labels: { le: bound === undefined ? "+Inf" : String(bound / 1_000) }, value: total };
+  });
+  const sums: Sample[] = [
+    { suffix: "_sum", value: sumMs / 1_000 },
+    { suffix: "_count", value: total },
+  ];
+  const help = "Time of a request that was not spent waiting for a provider or the client.";
+  return { name: "overhead_seconds", help, type: "histogram", samples: [...buckets, ...sums] };
+}
+
+function gateway(parts: ControlParts, loopDelay: LoopDelay): Family[] {
+  return [
+    {
+      name: "spool_rows",
+      help: "Ledger rows on disk that are not yet in the database.",
+      type: "gauge",
+      samples: [{ value: parts.ledger.spooledRows() }],
+    },
+    {
+      name: "event_loop_delay_seconds",
+      help: "How late the event loop ran its timers, over about the last minute.",
+      type: "gauge",
+      samples: loopDelay.quantiles().map(({ quantile, seconds }) => ({ labels: { quantile }, value: seconds })),
+    },
+    {
+      name: "build_info",
+      help: "Always 1.",
+      type: "gauge",
+      samples: [{ labels: { version: parts.version }, value: 1 }],
+    },
+  ];
+}
+
+function labelled(label: string, values: Record<string, number>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}

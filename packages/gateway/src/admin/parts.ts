@@ -1,0 +1,54 @@
+import type { Page, RequestRecord, SpendReport } from "@sluicegate/contract";
+import type { AdminKey, ConfigProblem, Snapshot } from "../config/snapshot.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
+import type { LedgerReader, LedgerWriter, RequestFilter } from "../ledger/ledger.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { ConsoleLinks } from "./console-links.ts";
+
+/** The ledger as the control plane reads it: a LedgerReader as it is, or one that answers from another thread. */
+export interface LedgerReads {
+  requests(filter: RequestFilter): Page<RequestRecord> | Promise<Page<RequestRecord>>;
+  request(requestId: string): RequestRecord | null | Promise<RequestRecord | null>;
+  spend(query: Parameters<LedgerReader["spend"]>[0]): SpendReport | Promise<SpendReport>;
+}
+
+/** Where the process stands between its start and its end. */
+export type Phase = "starting" | "ready" | "draining";
+
+/** Which config holds. `last_good`: a later one was refused, and this one is still served. Times are epoch ms. */
+export interface ConfigState {
+  revision: string;
+  loadedAt: number;
+  state: "ok" | "last_good";
+}
+
+/** What came of reading the config again: `ok` false means that the old one still holds. */
+export interface ReloadResult {
+  ok: boolean;
+  problems: readonly ConfigProblem[];
+}
+
+/** All the control plane stands on. Made once, by app.ts. */
+export interface ControlParts {
+  clock: Clock;
+  random: Random;
+  /** Of this build, as in package.json. */
+  version: string;
+  /** Epoch ms. */
+  startedAt: number;
+  reader: LedgerReads;
+  ledger: Pick<LedgerWriter, "accepting" | "spooledRows" | "state">;
+  metrics: Pick<Metrics, "read">;
+  log: Log;
+  consoleLinks: ConsoleLinks;
+  /** The config as it is now. */
+  snapshot(): Snapshot;
+  /** Every admin key, SLUICEGATE_ADMIN_KEY included; hashes are lower-case hex. */
+  adminKeys(): readonly AdminKey[];
+  phase(): Phase;
+  configState(): ConfigState;
+  /** Reads the config again. Absent: this gateway cannot, and `/admin/config/reload` does not exist. */
+  reload?(): Promise<ReloadResult>;
+}

@@ -1,0 +1,26 @@
+import type { z } from "zod";
+import { didYouMean } from "../config/nearest.ts";
+import { GatewayError } from "../core/errors.ts";
+
+/** A query held against its schema. Throws GatewayError invalid_request, naming the parameter. */
+export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
+  const read = schema.safeParse(query);
+  if (read.success) return read.data;
+  const issue = read.error.issues[0];
+  if (issue?.code === "unrecognized_keys") {
+    const name = issue.keys[0] ?? "";
+    const known = Object.keys(schema.shape);
+    const hint = didYouMean(name, known) || `; known are ${known.join(", ")}`;
+    throw new GatewayError("invalid_request", `unknown parameter ${name.slice(0, 80)}${hint}`, {
+      param: name.slice(0, 80),
+    });
+  }
+  const param = String(issue?.path[0] ?? "query");
+  const repeated = Array.isArray((query as Record<string, unknown>)[param]);
+  const words = repeated ? "stands in the query more than once" : `is wrong: ${lowerFirst(issue?.message ?? "")}`;
+  throw new GatewayError("invalid_request", `${param} ${words}`, { param });
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

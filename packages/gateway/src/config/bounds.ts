@@ -1,0 +1,17 @@
+/** Bounds of the config itself: it is read whole, on the thread that serves requests. */
+export const BOUNDS = {
+  /** One config file or overlay. */
+  fileBytesMax: 4 * 1024 * 1024,
+  /** A file that a reference names. */
+  referenceBytesMax: 1024 * 1024,
+  /** Maps, lists and values after aliases are expanded. */
+  nodesMax: 100_000,
+  /** Nesting. */
+  depthMax: 64,
+  /** Characters of a name: alias, deployment, tenant and so on. */
+  nameCharsMax: 128,
+  /** Calls to one deployment that a route may ask for, and connections to it. */
+  connectionsMax: 65_536,
+  /** Models kept of one local server that answers a probe. */
+  probedModelsMax: 100,
+} as const;

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import type { Environment } from "../env.ts";
+import { NOWHERE, type Problems } from "../problems.ts";
+import { adminSchema } from "../schema/access.ts";
+import { gatewaySchema, ledgerSchema } from "../schema/gateway.ts";
+import type { ProviderConfig, Snapshot, Tenant } from "../snapshot.ts";
+import { canonicalText, keyPlaceAt, type MapNode } from "../yaml/node.ts";
+import { httpUrl, isLoopback } from "./base-url.ts";
+import { buildCatalogue, type Catalogue } from "./catalogue.ts";
+import { defaultTimeouts, type PriceContext } from "./deployments.ts";
+import { errorIn } from "./entry.ts";
+import { buildGateway, buildLedger, checkBind, type ListenOverrides } from "./gateway.ts";
+import { buildAdminKeys, buildKey, type KeyContext, masterKey } from "./keys.ts";
+import { readPermission } from "./model-names.ts";
+import { buildProvider } from "./providers.ts";
+import type { Sections } from "./read-sections.ts";
+import { rawRoute } from "./routes.ts";
+import { buildTenant, DEFAULT_TENANT } from "./tenants.ts";
+
+/** What building a snapshot takes besides the config itself. */
+export interface BuildContext extends PriceContext {
+  environment: Environment;
+  /** Folder that relative paths start from. */
+  baseDir: string;
+  overrides: ListenOverrides;
+}
+
+/** Everything looked up and checked. A snapshot comes back even when errors were told; it is then not to be used. */
+export function buildSnapshot(sections: Sections, context: BuildContext, problems: Problems): Snapshot {
+  const gatewayInput = sections.gateway.value ?? gatewaySchema.parse({});
+  const gateway = buildGateway(sections.gateway, gatewayInput, context.overrides, problems);
+  const ledgerInput = sections.ledger.value ?? ledgerSchema.parse({});
+  const ledger = buildLedger(sections.ledger, ledgerInput, context.baseDir, problems);
+  const providers = buildProviders(sections, context.environment, problems);
+  const catalogue = buildCatalogue(sections, providers, context, problems);
+  checkPresence(sections, catalogue, problems);
+  const tenants = buildTenants(sections, catalogue, problems);
+  const access = buildAccess(sections, tenants, catalogue, context, problems);
+  checkBind(sections.gateway, gateway, sections.keys.length > 0 || (sections.tenants?.size ?? 0) > 0, problems);
+  if (gateway.portFixed) checkSelfCall(sections, providers, gateway.listen.port, problems);
+  return {
+    revision: createHash("sha256").update(canonicalText(sections.root)).digest("hex").slice(0, 12),
+    loadedAt: context.nowMs,
+    gateway,
+    ledger,
+    providers,
+    deployments: catalogue.deployments,
+    routes: catalogue.routes,
+    tenants,
+    ...access,
+    rawRoute: rawRoute(),
+    rawDeployment: { region: null, capacity: "payg", timeouts: defaultTimeouts() },
+    warnings: [],
+  };
+}
+
+function buildProviders(sections: Sections, environment: Environment, problems: Problems): Map<string, ProviderConfig> {
+  const proxy = environment.get("HTTPS_PROXY") || environment.get("https_proxy");
+  if (proxy && "fault" in httpUrl(proxy)) {
+    problems.warn(NOWHERE, "HTTPS_PROXY", "HTTPS_PROXY is not an http or https URL, so no proxy is used");
+  }
+  const providers = new Map<string, ProviderConfig>();
+  for (const entry of sections.providers.values()) {
+    if (entry.value) providers.set(entry.name, buildProvider(entry, entry.value, environment, problems));
+  }
+  return providers;
+}
+
+function buildTenants(sections: Sections, { names }: Catalogue, problems: Problems): Map<string, Tenant> {
+  if (!sections.tenants) return new Map([[DEFAULT_TENANT.name, structuredClone(DEFAULT_TENANT)]]);
+  const tenants = new Map<string, Tenant>();
+  for (const entry of sections.tenants.values()) {
+    if (entry.value) tenants.set(entry.name, buildTenant(entry, entry.value, names, problems));
+  }
+  return tenants;
+}
+
+function buildAccess(
+  sections: Sections,
+  tenants: ReadonlyMap<string, Tenant>,
+  catalogue: Catalogue,
+  context: BuildContext,
+  problems: Problems,
+): Pick<Snapshot, "keys" | "adminKeys"> {
+  const keyContext: KeyContext = {
+    tenants,
+    known: new Set(sections.tenants?.keys() ?? [DEFAULT_TENANT.name]),
+    declared: sections.tenants !== null,
+    names: catalogue.names,
+    nowMs: context.nowMs,
+    seen: new Map(),
+  };
+  const keys = sections.keys.flatMap((entry) => {
+    const key = entry.value && buildKey(entry, entry.value, keyContext, problems);
+    return key ? [key] : [];
+  });
+  const adminInput = sections.admin.value ?? adminSchema.parse({});
+  const adminKeys = buildAdminKeys(sections.admin, adminInput, keyContext, problems);
+  const master = masterKey(context.environment, problems);
+  return { keys, adminKeys: master ? [master, ...adminKeys] : adminKeys };
+}
+
+/** A config in which nothing can be asked for, or nothing answers, is a config half written. */
+function checkPresence(sections: Sections, { names }: Catalogue, problems: Problems): void {
+  const { root } = sections;
+  if (root.entries.has("tenants") && isBare(root, "tenants")) {
+    problems.error(
+      keyPlaceAt(root, [], "tenants"),
+      ["tenants"],
+      "`tenants` is empty: nobody could be served; remove it or name one",
+    );
+  }
+  if (isBare(root, "providers")) {
+    const message =
+      "`providers` is missing or empty: name at least one, as in `providers: { sim: { kind: simulator } }`";
+    problems.error(keyPlaceAt(root, [], "providers"), ["providers"], message);
+  }
+  const policies = [...(sections.tenants?.values() ?? []), ...sections.keys].map((entry) => entry.value?.models?.allow);
+  const mayAskRaw = policies.flat().some((name) => {
+    const read = readPermission(name ?? "", names);
+    return "kind" in read && (read.kind === "raw" || read.kind === "deployment");
+  });
+  if (isBare(root, "routes") && !mayAskRaw) {
+    const message =
+      "`routes` is missing or empty, so there is nothing to ask for: `routes: { default: { chain: [provider/model] } }`";
+    problems.error(keyPlaceAt(root, [], "routes"), ["routes"], message);
+  }
+}
+
+/** Absent or an empty map; what is neither has been told of already. */
+function isBare(root: MapNode, section: string): boolean {
+  const node = root.entries.get(section)?.node;
+  return node === undefined || (node.kind === "map" && node.entries.size === 0);
+}
+
+/** A provider that is this gateway would call itself until every connection is used up. */
+function checkSelfCall(
+  sections: Sections,
+  providers: ReadonlyMap<string, ProviderConfig>,
+  port: number,
+  problems: Problems,
+): void {
+  for (const entry of sections.providers.values()) {
+    const url = providers.get(entry.name)?.baseUrl;
+    if (!url) continue;
+    const { hostname, port: urlPort } = new URL(url);
+    if (isLoopback(hostname) && urlPort === String(port)) {
+      errorIn(entry, ["base_url"], `\`base_url\` leads back to this gateway, which listens on port ${port}`, problems);
+    }
+  }
+}

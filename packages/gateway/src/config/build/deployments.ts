@@ -1,0 +1,147 @@
+import { presetNamed } from "../presets.ts";
+import { type BookPrice, type DatedPrice, datedPrices, priceAt } from "../price.ts";
+import type { Path, Problems } from "../problems.ts";
+import { type DeploymentInput, deploymentTimeoutsSchema, type PriceInput } from "../schema/deployments.ts";
+import type { Deployment, ProviderConfig } from "../snapshot.ts";
+import { type Entry, errorIn, warnIn } from "./entry.ts";
+import { isFloating } from "./floating-model.ts";
+
+/** What pricing a deployment takes. */
+export interface PriceContext {
+  bookPrice: BookPrice;
+  nowMs: number;
+}
+
+/** How far a price may be off the book before it is doubted. */
+const ODD_FACTOR = 5;
+
+/** Timeouts of a deployment that sets none. */
+export function defaultTimeouts(): Deployment["timeouts"] {
+  return timeoutsOf(deploymentTimeoutsSchema.parse({}));
+}
+
+/** A deployment that the config declares. */
+export function buildDeployment(
+  entry: Entry<DeploymentInput>,
+  input: DeploymentInput,
+  provider: ProviderConfig,
+  context: PriceContext,
+  problems: Problems,
+): Deployment {
+  const written = input.price === undefined ? null : [input.price].flat();
+  if (written) checkPrices(entry, written, Array.isArray(input.price), problems);
+  const deployment = {
+    name: entry.name,
+    provider: provider.name,
+    model: input.model,
+    region: input.region ?? null,
+    capacity: input.capacity ?? defaultCapacity(provider),
+    timeouts: timeoutsOf(input.timeouts),
+    prices: pricesOf(written, provider, input.model, context),
+  };
+  const warn = (below: Path, message: string): void => warnIn(entry, below, message, problems);
+  if (isFloating(input.model, provider)) warn(["model"], floatingMessage(input.model));
+  if (written) warnOddPrice(written, provider, input.model, context, warn);
+  if (lacksPrice(deployment, provider, context.nowMs)) warn([], noPriceMessage(deployment.model));
+  return deployment;
+}
+
+/** The deployment that `provider/model` stands for. */
+export function impliedDeployment(provider: ProviderConfig, model: string, context: PriceContext): Deployment {
+  return {
+    name: `${provider.name}/${model}`,
+    provider: provider.name,
+    model,
+    region: null,
+    capacity: defaultCapacity(provider),
+    timeouts: defaultTimeouts(),
+    prices: pricesOf(null, provider, model, context),
+  };
+}
+
+/** What is doubtful about a deployment that `provider/model` stands for. */
+export function impliedDoubts(deployment: Deployment, provider: ProviderConfig, nowMs: number): string[] {
+  const doubts: string[] = [];
+  if (isFloating(deployment.model, provider)) doubts.push(floatingMessage(deployment.model));
+  if (lacksPrice(deployment, provider, nowMs)) doubts.push(noPriceMessage(deployment.model));
+  return doubts;
+}
+
+function floatingMessage(model: string): string {
+  return `\`${model}\` is a floating model name: the vendor may put another model behind it; name a dated one`;
+}
+
+function noPriceMessage(model: string): string {
+  return `no price is known for \`${model}\` today: its cost will be recorded as unknown; give the deployment a \`price\``;
+}
+
+function defaultCapacity(provider: ProviderConfig): Deployment["capacity"] {
+  return presetNamed(provider.preset ?? "")?.selfHosted ? "self_hosted" : "payg";
+}
+
+/** Own hardware and the simulator bill nobody, so a missing price there is nothing to warn of. */
+function lacksPrice(deployment: Deployment, provider: ProviderConfig, nowMs: number): boolean {
+  if (deployment.capacity === "self_hosted" || provider.kind === "simulator") return false;
+  return priceAt(deployment.prices, nowMs) === null;
+}
+
+/** Prices of the config; until the first of them begins, the book's. */
+function pricesOf(
+  written: PriceInput[] | null,
+  provider: ProviderConfig,
+  model: string,
+  context: PriceContext,
+): DatedPrice[] {
+  const own = datedPrices(written ?? []);
+  const firstMs = own[0]?.fromMs ?? Number.POSITIVE_INFINITY;
+  const book = firstMs <= 0 ? [] : context.bookPrice(provider.kind, provider.preset, model);
+  return [...book.filter((dated) => dated.fromMs < firstMs), ...own];
+}
+
+function checkPrices(entry: Entry<unknown>, prices: PriceInput[], isList: boolean, problems: Problems): void {
+  const from = new Set<number>();
+  for (const [i, price] of prices.entries()) {
+    const below = isList ? ["price", i] : ["price"];
+    const fromMs = price.from ?? 0;
+    if (from.has(fromMs)) {
+      const which = price.from === undefined ? "a second price without `from`" : "a second price from the same day";
+      errorIn(entry, price.from === undefined ? below : [...below, "from"], which, problems);
+    }
+    from.add(fromMs);
+    const above = new Set<number>();
+    for (const [k, tier] of (price.tiers ?? []).entries()) {
+      if (above.has(tier.above)) {
+        errorIn(entry, [...below, "tiers", k, "above"], `a second tier above ${tier.above}`, problems);
+      }
+      above.add(tier.above);
+      if (Object.values(tier).filter((value) => value !== undefined).length === 1) {
+        errorIn(entry, [...below, "tiers", k], "this tier changes no price", problems);
+      }
+    }
+  }
+}
+
+function warnOddPrice(
+  written: PriceInput[],
+  provider: ProviderConfig,
+  model: string,
+  context: PriceContext,
+  warn: (below: Path, message: string) => void,
+): void {
+  const own = priceAt(datedPrices(written), context.nowMs);
+  const book = priceAt(context.bookPrice(provider.kind, provider.preset, model), context.nowMs);
+  if (!own || !book) return;
+  for (const part of ["input", "output"] as const) {
+    const [high, low] = [Math.max(own[part], book[part]), Math.min(own[part], book[part])];
+    if (own[part] === 0 || high <= low * ODD_FACTOR) continue;
+    const bookUsd = book[part] / 1e9;
+    warn(
+      ["price"],
+      `the ${part} price is more than ${ODD_FACTOR} × off the price book, which has ${bookUsd} USD per million`,
+    );
+  }
+}
+
+function timeoutsOf(input: DeploymentInput["timeouts"]): Deployment["timeouts"] {
+  return { connectMs: input.connect, firstTokenMs: input.first_token ?? null, idleMs: input.idle };
+}

@@ -1,0 +1,39 @@
+import type { Path, Place, Problems } from "../problems.ts";
+import { type ConfigNode, placeAt, scalarsOf } from "../yaml/node.ts";
+
+/**
+ * One named object of the config. `broken`: its faults are told; what could be read may still be looked at for more.
+ * `dropped`: left out on purpose for want of a secret, and so is what needs it.
+ */
+export interface Entry<T> {
+  name: string;
+  path: Path;
+  keyAt: Place;
+  node: ConfigNode;
+  state: "ok" | "broken" | "dropped";
+  /** Null when it was dropped, or is too broken to be looked at. */
+  value: T | null;
+}
+
+/** Tells of a fault at a place inside an entry. */
+export function errorIn(entry: Entry<unknown>, below: Path, message: string, problems: Problems): void {
+  problems.error(below.length === 0 ? entry.keyAt : placeAt(entry.node, below), [...entry.path, ...below], message);
+}
+
+/** The same for what is only doubtful. */
+export function warnIn(entry: Entry<unknown>, below: Path, message: string, problems: Problems): void {
+  problems.warn(below.length === 0 ? entry.keyAt : placeAt(entry.node, below), [...entry.path, ...below], message);
+}
+
+/** Leaves an entry out, aloud. */
+export function drop(entry: Entry<unknown>, reason: string, problems: Problems): void {
+  entry.state = "dropped";
+  entry.value = null;
+  problems.warn(entry.keyAt, entry.path, `left out, because ${reason}`);
+}
+
+/** Whether a reference inside leads nowhere. */
+export function isIncomplete(node: ConfigNode): boolean {
+  for (const { node: scalar } of scalarsOf(node)) if (scalar.missing !== null) return true;
+  return false;
+}

@@ -1,0 +1,174 @@
+import { Secret } from "../../core/secret.ts";
+import type { Environment } from "../env.ts";
+import { type Preset, presetNamed } from "../presets.ts";
+import type { Path, Problems } from "../problems.ts";
+import type { ProviderInput } from "../schema/providers.ts";
+import type { ProviderConfig } from "../snapshot.ts";
+import { nodeAt } from "../yaml/node.ts";
+import { hasVersion, httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
+import { type Entry, errorIn, warnIn } from "./entry.ts";
+import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
+import { proxyFromEnvironment } from "./proxy.ts";
+
+const OPENAI_URL = "https://api.openai.com/v1";
+
+/** One provider being built. */
+interface Job {
+  entry: Entry<ProviderInput>;
+  input: ProviderInput;
+  preset: Preset | null;
+  problems: Problems;
+}
+
+/** A provider ready for use, its faults told; what is returned then is not used. */
+export function buildProvider(
+  entry: Entry<ProviderInput>,
+  input: ProviderInput,
+  environment: Environment,
+  problems: Problems,
+): ProviderConfig {
+  const job: Job = { entry, input, preset: presetNamed(input.preset ?? ""), problems };
+  const baseUrl = baseUrlOf(job);
+  checkKindAndPreset(job);
+  const headers = headersOf(job);
+  checkKey(job, baseUrl, headers);
+  return {
+    name: entry.name,
+    kind: input.kind,
+    preset: input.preset ?? null,
+    baseUrl,
+    apiKey: input.api_key === undefined ? null : secretAt(job, ["api_key"], input.api_key),
+    auth: input.auth === undefined ? null : { header: input.auth.header.toLowerCase(), prefix: input.auth.prefix },
+    headers,
+    forwardHeaders: forwardedHeaders(job),
+    connections: input.pool.connections,
+    tls: tlsOf(job),
+    proxy: proxyOf(job, baseUrl, environment),
+  };
+}
+
+function checkKindAndPreset({ entry, input, preset, problems }: Job): void {
+  if (input.preset !== undefined && input.kind !== "openai-compatible") {
+    errorIn(
+      entry,
+      ["preset"],
+      `\`preset\` has no meaning for kind ${input.kind}, only for openai-compatible`,
+      problems,
+    );
+  } else if (preset && !preset.chat) {
+    const message = `this build does not implement \`${preset.name}\`: it has no /chat/completions, only the Responses API`;
+    errorIn(entry, ["preset"], message, problems);
+  }
+}
+
+function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
+  if (input.base_url !== undefined) {
+    const read = readBaseUrl(input.base_url);
+    if ("url" in read) {
+      if (input.kind !== "simulator" && new URL(read.url).pathname === "/" && !hasVersion(read.url)) {
+        const message = `\`base_url\` has no path; the vendor's own SDK usually takes one that ends in /v1`;
+        warnIn(entry, ["base_url"], message, problems);
+      }
+      return read.url;
+    }
+    errorIn(entry, ["base_url"], `\`base_url\` ${read.fault}`, problems);
+    return null;
+  }
+  if (input.kind === "simulator") return null;
+  if (input.kind === "openai") return OPENAI_URL;
+  if (preset?.baseUrl) return preset.baseUrl;
+  const message = preset
+    ? `\`base_url\` is missing: \`${preset.name}\` is wherever you run it, as in http://127.0.0.1:8000/v1`
+    : "`preset` or `base_url` is missing: without either there is nowhere to call";
+  errorIn(entry, [], message, problems);
+  return null;
+}
+
+function checkKey(job: Job, baseUrl: string | null, headers: Record<string, Secret>): void {
+  const { entry, input, preset, problems } = job;
+  const ownServer = input.base_url !== undefined;
+  const needed = !ownServer && (input.kind === "openai" || preset?.needsKey === true);
+  const authorized = "authorization" in headers;
+  if (input.api_key === undefined && needed && !authorized) {
+    const variable = preset?.keyVariable ?? "OPENAI_API_KEY";
+    errorIn(entry, [], `\`api_key\` is missing; usually \`api_key: env:${variable}\``, problems);
+  }
+  if (input.api_key === undefined) {
+    if (input.auth) errorIn(entry, ["auth"], "`auth` says how to send `api_key`, and there is none", problems);
+    return;
+  }
+  const fault = headerValueFault(input.api_key);
+  if (fault) errorIn(entry, ["api_key"], `\`api_key\` ${fault}`, problems);
+  const header = input.auth?.header.toLowerCase() ?? "authorization";
+  const nameFault = headerNameFault(header);
+  if (nameFault) errorIn(entry, ["auth", "header"], `\`${header}\` ${nameFault}`, problems);
+  const prefixFault = headerValueFault(input.auth?.prefix ?? "");
+  if (prefixFault) errorIn(entry, ["auth", "prefix"], `\`prefix\` ${prefixFault}`, problems);
+  if (header in headers) errorIn(entry, ["headers"], `\`${header}\` is set twice: here and from \`api_key\``, problems);
+  if (baseUrl?.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
+    warnIn(entry, ["base_url"], "plain http carries the key readable for everyone on the way; use https", problems);
+  }
+}
+
+function headersOf(job: Job): Record<string, Secret> {
+  const headers: Record<string, Secret> = Object.create(null);
+  for (const [name, value] of Object.entries(job.input.headers ?? {})) {
+    const fault = headerNameFault(name) ?? (name.toLowerCase() in headers ? "stands here twice" : null);
+    if (fault) errorIn(job.entry, ["headers", name], `\`${name}\` ${fault}`, job.problems);
+    const valueFault = headerValueFault(value);
+    if (valueFault) errorIn(job.entry, ["headers", name], `the value of \`${name}\` ${valueFault}`, job.problems);
+    headers[name.toLowerCase()] = secretAt(job, ["headers", name], value);
+  }
+  return headers;
+}
+
+function forwardedHeaders({ entry, input, problems }: Job): string[] {
+  const names: string[] = [];
+  for (const [i, name] of (input.forward_headers ?? []).entries()) {
+    const fault = forwardedHeaderFault(name);
+    if (fault) errorIn(entry, ["forward_headers", i], `\`${name}\` ${fault}`, problems);
+    names.push(name.toLowerCase());
+  }
+  return [...new Set(names)];
+}
+
+function tlsOf(job: Job): ProviderConfig["tls"] {
+  const tls = job.input.tls;
+  if (!tls) return null;
+  for (const part of ["ca", "cert", "key"] as const) {
+    const pem = tls[part];
+    if (pem === undefined || pem.includes("-----BEGIN ")) continue;
+    errorIn(
+      job.entry,
+      ["tls", part],
+      `\`${part}\` is not PEM text; write file:PATH to read it from a file`,
+      job.problems,
+    );
+  }
+  if ((tls.cert === undefined) !== (tls.key === undefined)) {
+    errorIn(job.entry, ["tls"], "`cert` and `key` go together; one of them is missing", job.problems);
+  }
+  return {
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls.key === undefined ? {} : { key: secretAt(job, ["tls", "key"], tls.key) }),
+  };
+}
+
+function proxyOf({ entry, input, problems }: Job, baseUrl: string | null, environment: Environment): string | null {
+  if (input.proxy === undefined) return baseUrl === null ? null : proxyFromEnvironment(baseUrl, environment);
+  const read = httpUrl(input.proxy);
+  if ("fault" in read) errorIn(entry, ["proxy"], `\`proxy\` ${read.fault}`, problems);
+  return input.proxy;
+}
+
+/** A secret with where it came from. A literal one works and warns, where the place is meant for secrets. */
+function secretAt({ entry, problems }: Job, below: Path, value: string): Secret {
+  const node = nodeAt(entry.node, below);
+  const origin = node?.kind === "scalar" ? node.origin : null;
+  const last = String(below.at(-1));
+  if (origin === null && (below[0] !== "headers" || /auth|key|token|secret|cookie/i.test(last))) {
+    warnIn(entry, below, `\`${last}\` is a literal secret; write env:NAME or file:PATH instead`, problems);
+  }
+  return new Secret(value, origin ?? "literal");
+}

@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import { dirname } from "node:path";
+import type { Clock } from "../core/clock.ts";
+import { type BuildContext, buildSnapshot } from "./build/build-snapshot.ts";
+import type { ListenOverrides } from "./build/gateway.ts";
+import { readSections } from "./build/read-sections.ts";
+import { settleNamed, settleSingles } from "./build/settle-references.ts";
+import { deepFreeze } from "./deep-freeze.ts";
+import type { Environment } from "./env.ts";
+import { readSource, sourceFiles } from "./find-source.ts";
+import type { ConfigTexts } from "./last-good.ts";
+import { secretMask } from "./mask.ts";
+import type { BookPrice } from "./price.ts";
+import { NOWHERE, newProblems, type Problems, sortProblems } from "./problems.ts";
+import { resolveReferences } from "./references.ts";
+import type { ConfigProblem, Snapshot } from "./snapshot.ts";
+import { type ConfigNode, fromValue, type MapNode, toValue } from "./yaml/node.ts";
+import { overlaid, refuseNulls } from "./yaml/overlay.ts";
+import { parseYaml } from "./yaml/parse.ts";
+import { type Probe, zeroConfig } from "./zero-config.ts";
+
+/** What loading a config takes. The environment's SLUICEGATE_* variables stand in for what is not given. */
+export interface LoadOptions {
+  /** Config file; else SLUICEGATE_CONFIG, else sluicegate.yaml in the working directory, else zero config. */
+  file?: string | undefined;
+  /** Overlay `sluicegate.<envName>.yaml`; else SLUICEGATE_ENV. */
+  envName?: string | undefined;
+  environment: Environment;
+  /** Where a last good config may be that stands in for files that cannot be read; null: none does. */
+  dataDir: string | null;
+  bookPrice: BookPrice;
+  /** Leave out what wants a secret that is not there, instead of refusing. */
+  allowMissingSecrets?: boolean | undefined;
+  clock: Clock;
+  /** Asks a local model server for its models; absent: none is asked. */
+  probe?: Probe | undefined;
+  overrides?: { port?: number | undefined; host?: string | undefined } | undefined;
+}
+
+/** A line of the config as it may be shown, secrets hidden, and where a column of it then is; null when there is none. */
+export type SourceFrame = (file: string, line: number, column: number) => { text: string; column: number } | null;
+
+/** A config that was loaded, or why it was not. */
+export interface LoadedConfig {
+  /** Null when there are errors. */
+  snapshot: Snapshot | null;
+  /** Errors and warnings, in the order of the files. */
+  problems: ConfigProblem[];
+  source: {
+    /** Absolute path; null: zero config. */
+    file: string | null;
+    overlay: string | null;
+    /** Every file whose change may change the config, references' too. */
+    watched: string[];
+    /** What was read, to be kept as last good; null: zero config, or nothing was. */
+    texts: ConfigTexts | null;
+    /** The files could not be read, and what is served is their last good text, kept then (ISO 8601). */
+    keptAt: string | null;
+  };
+  /** Changes with the text and with what its references give. In memory only: it covers secrets. */
+  fingerprint: string;
+  frame: SourceFrame;
+}
+
+/** Loads, checks and freezes a config. Never throws for what is in it: problems come back, all at once. */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const problems = newProblems();
+  for (const problem of options.environment.problems) problems.add(problem);
+  const files = sourceFiles(options, problems);
+  const texts = files && (await readSource(files, options.environment.cwd, options.dataDir, problems));
+  const overrides = listenOverrides(options, problems);
+  const root = files ? parseTexts(texts, problems) : await zeroConfig({ ...options, port: overrides.port }, problems);
+  const watched = files ? [files.file, ...(files.overlay === null ? [] : [files.overlay])] : [];
+  let snapshot: Snapshot | null = null;
+  if (root) {
+    applyVariables(root, options.environment, problems);
+    const baseDir = files ? dirname(files.file) : options.environment.cwd;
+    const found = await resolveReferences(root, { environment: options.environment, baseDir }, problems);
+    watched.push(...found.files);
+    const allow = options.allowMissingSecrets === true;
+    settleSingles(root, found.unresolved, allow, problems);
+    const sections = readSections(root, problems);
+    settleNamed(sections, found.unresolved, allow, problems);
+    snapshot = buildSnapshot(sections, buildContext(options, baseDir, overrides), problems);
+  }
+  const sorted = sortProblems(problems.all);
+  const warnings = sorted.filter((problem) => problem.severity === "warning");
+  const mask = secretMask(root);
+  return {
+    snapshot: snapshot && !problems.hasErrors() ? deepFreeze({ ...snapshot, warnings }) : null,
+    problems: sorted,
+    source: {
+      file: files?.file ?? null,
+      overlay: files?.overlay ?? null,
+      watched,
+      texts,
+      keptAt: texts?.savedAt ?? null,
+    },
+    fingerprint: root ? fingerprintOf(root) : "",
+    frame: (file, line, column) => frameOf(texts, file, line, column, mask),
+  };
+}
+
+function parseTexts(texts: ConfigTexts | null, problems: Problems): MapNode | null {
+  if (!texts) return null;
+  const base = parseYaml(texts.base.text, texts.base.name);
+  const overlay = texts.overlay && parseYaml(texts.overlay.text, texts.overlay.name);
+  for (const problem of [...base.problems, ...(overlay?.problems ?? [])]) problems.add(problem);
+  if (!base.tree || (overlay && !overlay.tree)) return null;
+  const root = overlay?.tree ? overlaid(base.tree, overlay.tree, problems) : base.tree;
+  refuseNulls(root, problems);
+  return root;
+}
+
+function buildContext(options: LoadOptions, baseDir: string, overrides: ListenOverrides): BuildContext {
+  const { environment, bookPrice, clock } = options;
+  return { environment, bookPrice, baseDir, overrides, nowMs: clock.now() };
+}
+
+function listenOverrides({ overrides, environment }: LoadOptions, problems: Problems): ListenOverrides {
+  const host = overrides?.host === undefined ? {} : { host: overrides.host };
+  if (overrides?.port !== undefined) return { ...host, port: overrides.port };
+  const written = environment.get("SLUICEGATE_PORT");
+  if (!written) return host;
+  if (/^\d{1,5}$/.test(written) && Number(written) <= 65_535) return { ...host, port: Number(written) };
+  problems.error(NOWHERE, "SLUICEGATE_PORT", `\`${written}\` is not a port: a number from 0 to 65535`);
+  return host;
+}
+
+/** Variables that stand over single keys of the file. */
+function applyVariables(root: MapNode, environment: Environment, problems: Problems): void {
+  const state = environment.get("SLUICEGATE_STATE");
+  if (state && state !== "memory") {
+    problems.error(NOWHERE, "SLUICEGATE_STATE", "this build does not implement shared state; only `memory`");
+  }
+  const ledger = environment.get("SLUICEGATE_LEDGER");
+  if (!ledger) return;
+  const section = root.entries.get("ledger");
+  const url = { keyAt: NOWHERE, node: fromValue(ledger, NOWHERE) };
+  if (section?.node.kind === "map") section.node.entries.set("url", url);
+  else if (!section) {
+    root.entries.set("ledger", {
+      keyAt: NOWHERE,
+      node: { kind: "map", at: NOWHERE, entries: new Map([["url", url]]) },
+    });
+  }
+}
+
+function fingerprintOf(root: ConfigNode): string {
+  return createHash("sha256")
+    .update(JSON.stringify(toValue(root)))
+    .digest("hex");
+}
+
+function frameOf(
+  texts: ConfigTexts | null,
+  file: string,
+  line: number,
+  column: number,
+  mask: (line: string) => string,
+): ReturnType<SourceFrame> {
+  const text = [texts?.base, texts?.overlay].find((candidate) => candidate?.name === file)?.text;
+  const found = text?.split(/\r\n|\n/)[line - 1];
+  return found === undefined ? null : { text: mask(found), column: mask(found.slice(0, column - 1)).length + 1 };
+}

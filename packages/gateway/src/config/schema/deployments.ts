@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { count, date, duration, optionalDuration, text, usdPerMillion } from "./fields.ts";
+
+const tierSchema = z
+  .strictObject({
+    above: count("The tier holds when a call has more input tokens than this.", 1, 1_000_000_000),
+    input: usdPerMillion("USD per million input tokens. Default: the price's own.").optional(),
+    cached_input: usdPerMillion("USD per million cached input tokens. Default: the tier's input.").optional(),
+    cache_write: usdPerMillion("USD per million tokens written to the cache. Default: the tier's input.").optional(),
+    cache_write_1h: usdPerMillion("USD per million tokens written for an hour. Default: cache_write.").optional(),
+    output: usdPerMillion("USD per million output tokens. Default: the price's own.").optional(),
+  })
+  .describe("Other prices for long inputs.");
+
+/** One price, USD per million tokens. */
+export const priceSchema = z
+  .strictObject({
+    input: usdPerMillion("USD per million input tokens."),
+    cached_input: usdPerMillion("USD per million cached input tokens. Default: input.").optional(),
+    cache_write: usdPerMillion("USD per million tokens written to the cache. Default: input.").optional(),
+    cache_write_1h: usdPerMillion("USD per million tokens written for an hour. Default: cache_write.").optional(),
+    output: usdPerMillion("USD per million output tokens, reasoning included; 0 for embeddings."),
+    tiers: z.array(tierSchema).describe("Prices that hold above a number of input tokens.").optional(),
+    from: date("Day from which the price holds. Default: always."),
+  })
+  .describe("Prices in USD per million tokens.");
+
+/** `timeouts:` of a deployment. */
+export const deploymentTimeoutsSchema = z
+  .strictObject({
+    connect: duration("How long a new connection may take.", "5s"),
+    first_token: optionalDuration(
+      "How long a stream may stay without output. Default: 10s, 60s where the request reasons.",
+    ),
+    idle: duration("How long a stream may pause between two chunks.", "30s"),
+  })
+  .describe("Timeouts of one call.");
+
+/** One of `deployments:` a model on a provider, in a region, on one kind of capacity. */
+export const deploymentSchema = z
+  .strictObject({
+    provider: text().describe("Name of its provider."),
+    model: text().describe("The model's name at the provider; a dated one keeps answers the same."),
+    region: text().describe("Where it runs, for example uae-north.").optional(),
+    capacity: z
+      .enum(["payg", "provisioned", "self_hosted"])
+      .describe("How it is paid. Default: payg, or self_hosted for presets of servers you run.")
+      .optional(),
+    timeouts: deploymentTimeoutsSchema.prefault({}),
+    price: z
+      .union([priceSchema, z.array(priceSchema).min(1, { error: "has no prices" })])
+      .describe("What it costs: one price, or a list with `from` dates. Default: the price book.")
+      .optional(),
+  })
+  .describe("One model on one provider: what routes lead to.");
+
+/** One deployment as read. */
+export type DeploymentInput = z.output<typeof deploymentSchema>;
+
+/** One price as read. */
+export type PriceInput = z.output<typeof priceSchema>;

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { LIMITS } from "../../core/limits.ts";
+import { BOUNDS } from "../bounds.ts";
+import { PRESET_NAMES } from "../presets.ts";
+import { count, text } from "./fields.ts";
+
+const authSchema = z
+  .strictObject({
+    header: text().describe("Header that carries the key, for example x-api-key."),
+    prefix: z.string().describe("What stands before the key in it, for example `Bearer `.").prefault(""),
+  })
+  .describe("How the key is sent, where it is not `authorization: Bearer KEY`.");
+
+const tlsSchema = z
+  .strictObject({
+    ca: text().describe("Certificates to trust, PEM, usually file:PATH.").optional(),
+    cert: text().describe("Client certificate, PEM, usually file:PATH.").optional(),
+    key: text().describe("Key of the client certificate, PEM, usually file:PATH.").optional(),
+  })
+  .describe("TLS material for this provider.");
+
+/** One of `providers:` an account at a vendor, or a server of one's own. */
+export const providerSchema = z
+  .strictObject({
+    kind: z.enum(["openai", "openai-compatible", "simulator"]).describe("Which API it speaks."),
+    preset: z
+      .enum(PRESET_NAMES)
+      .describe("Which OpenAI-compatible server it is: gives the base URL and the server's quirks.")
+      .optional(),
+    base_url: text()
+      .describe(
+        "What the vendor's own SDK takes, with /v1 for the OpenAI family. Default: the vendor's or the preset's.",
+      )
+      .optional(),
+    api_key: text().describe("The account's key, best as a reference: env:NAME or file:PATH.").optional(),
+    headers: z
+      .record(z.string(), text().describe("Value of the header; may be a reference."))
+      .describe("Headers sent with every call.")
+      .optional(),
+    auth: authSchema.optional(),
+    tls: tlsSchema.optional(),
+    proxy: text()
+      .describe("HTTP proxy for calls to this provider. Default: HTTPS_PROXY, unless NO_PROXY names the host.")
+      .optional(),
+    forward_headers: z
+      .array(text().describe("Name of a header."))
+      .describe("Client headers that go on to this provider.")
+      .optional(),
+    pool: z
+      .strictObject({
+        connections: count("Open connections to one deployment.", 1, BOUNDS.connectionsMax).prefault(
+          LIMITS.connectionsDefault,
+        ),
+      })
+      .describe("Connections to each deployment of this provider.")
+      .prefault({}),
+  })
+  .describe("An account at a vendor, or a server of your own.");
+
+/** One provider as read. */
+export type ProviderInput = z.output<typeof providerSchema>;

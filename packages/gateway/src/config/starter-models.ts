@@ -1,0 +1,92 @@
+import type { PresetName } from "./presets.ts";
+
+/** A provider that zero config makes when its key is in the environment. */
+export interface StarterProvider {
+  name: string;
+  keyVariable: string;
+  kind: "openai" | "openai-compatible";
+  preset?: PresetName;
+  /** Models behind the aliases `default` and `fast`: dated, or versioned where the vendor has no dates. */
+  models: { default: string; fast: string };
+}
+
+/** In the order of the chains they make: the first whose key is set answers, the others stand behind it. */
+export const STARTER_PROVIDERS: readonly StarterProvider[] = [
+  {
+    name: "openai",
+    keyVariable: "OPENAI_API_KEY",
+    kind: "openai",
+    models: { default: "gpt-4o-2024-11-20", fast: "gpt-4o-mini-2024-07-18" },
+  },
+  {
+    name: "groq",
+    keyVariable: "GROQ_API_KEY",
+    kind: "openai-compatible",
+    preset: "groq",
+    models: { default: "openai/gpt-oss-120b", fast: "openai/gpt-oss-20b" },
+  },
+  {
+    name: "deepseek",
+    keyVariable: "DEEPSEEK_API_KEY",
+    kind: "openai-compatible",
+    preset: "deepseek",
+    models: { default: "deepseek-v4-pro", fast: "deepseek-v4-flash" },
+  },
+  {
+    name: "xai",
+    keyVariable: "XAI_API_KEY",
+    kind: "openai-compatible",
+    preset: "xai",
+    models: { default: "grok-4.5", fast: "grok-4-1-fast-non-reasoning" },
+  },
+  {
+    name: "openrouter",
+    keyVariable: "OPENROUTER_API_KEY",
+    kind: "openai-compatible",
+    preset: "openrouter",
+    models: { default: "openai/gpt-4o-2024-11-20", fast: "openai/gpt-4o-mini-2024-07-18" },
+  },
+  {
+    name: "together",
+    keyVariable: "TOGETHER_API_KEY",
+    kind: "openai-compatible",
+    preset: "together",
+    models: {
+      default: "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+      fast: "meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo",
+    },
+  },
+  {
+    name: "fireworks",
+    keyVariable: "FIREWORKS_API_KEY",
+    kind: "openai-compatible",
+    preset: "fireworks",
+    models: { default: "accounts/fireworks/models/gpt-oss-120b", fast: "accounts/fireworks/models/gpt-oss-20b" },
+  },
+  {
+    name: "cerebras",
+    keyVariable: "CEREBRAS_API_KEY",
+    kind: "openai-compatible",
+    preset: "cerebras",
+    models: { default: "gpt-oss-120b", fast: "llama3.1-8b" },
+  },
+];
+
+/** Variables that would make a provider, or a store, which this build does not have. */
+export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
+  { variable: "ANTHROPIC_API_KEY", what: "kind `anthropic`" },
+  { variable: "GEMINI_API_KEY", what: "kind `gemini`" },
+  { variable: "AZURE_OPENAI_API_KEY", what: "kind `azure-openai`" },
+  { variable: "MISTRAL_API_KEY", what: "kind `mistral`" },
+  { variable: "COHERE_API_KEY", what: "kind `cohere`" },
+  { variable: "AWS_ACCESS_KEY_ID", what: "kind `bedrock`" },
+  { variable: "REDIS_URL", what: "shared state" },
+];
+
+/** Local model servers and the ports they have by custom. */
+export const LOCAL_SERVERS: readonly { preset: PresetName; port: number }[] = [
+  { preset: "ollama", port: 11_434 },
+  { preset: "vllm", port: 8_000 },
+  { preset: "lm-studio", port: 1_234 },
+  { preset: "llama-cpp", port: 8_080 },
+];

@@ -1,0 +1,35 @@
+/** The bounds of the ledger. */
+export const LEDGER_LIMITS = {
+  /** A segment of the spool is closed at this size, or at a quarter of a small spool. */
+  segmentBytes: 8 * 1024 * 1024,
+  segmentBytesMin: 64 * 1024,
+  /** Rows kept in memory while the spool file cannot be written; more are dropped and counted. */
+  unwrittenBytesMax: 64 * 1024 * 1024,
+  /** How much of a segment the worker takes into one transaction. */
+  batchBytes: 512 * 1024,
+  /** A line longer than this is not one of ours. */
+  lineBytesMax: 64 * 1024 * 1024,
+  /** An admission waits this long for its settlement before it is shown as a running row. */
+  holdMs: 1_000,
+  /** Admissions waiting so at once; the oldest beyond it become running rows. */
+  heldMax: 20_000,
+  /** The worker hears of new lines this often at most. */
+  noticeMs: 50,
+  /** Back-off of a failing disk, database or worker. */
+  retryMs: { first: 100, max: 5_000 },
+  /** How long the start waits for a locked database before it leaves it to the worker. */
+  startTimeoutMs: 250,
+  /** How long the worker waits for a locked database in one go. */
+  busyTimeoutMs: 1_000,
+  /** How often spools of dead gateways are looked for after the start. */
+  adoptEveryMs: 10_000,
+  /** Lines that could not be applied are kept in `spool/rejected.jsonl` up to this size. */
+  rejectedBytesMax: 16 * 1024 * 1024,
+  /** How long close() waits for the database, and then for the worker. */
+  closeMs: 10_000,
+  workerStopMs: 5_000,
+  /** Rows of one spend report, and dimensions it may be grouped by. */
+  spendRowsMax: 100_000,
+  spendDimensionsMax: 8,
+  pageRowsMax: 1_000,
+} as const;

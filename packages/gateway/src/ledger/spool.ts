@@ -1,0 +1,238 @@
+import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
+import type { Clock, Timer } from "../core/clock.ts";
+import { LEDGER_LIMITS } from "./bounds.ts";
+import { type Position, SPOOL_START, segmentPath } from "./segments.ts";
+
+/** What a spool needs. */
+export interface SpoolOptions {
+  directory: string;
+  /** True: lines are on the disk, not only in the kernel, before `written()` resolves. */
+  fsync: boolean;
+  segmentBytes: number;
+  clock: Clock;
+  /** Called after lines have reached the file. */
+  onWritten: () => void;
+  /** Called at the first of a row of failures, and with null when they are over. */
+  onFailing: (error: unknown) => void;
+  /** Appends to a file; a test puts a full disk in its place. */
+  write?: (fd: number, bytes: Buffer) => number;
+}
+
+interface Chunk {
+  bytes: Buffer;
+  lines: number;
+}
+
+interface Totals {
+  bytes: number;
+  lines: number;
+}
+
+/** Append-only segment files with one write a tick for all lines of it. Never throws for what the disk does. */
+export class Spool {
+  readonly #options: SpoolOptions;
+  #lines: string[] = [];
+  #tick: Promise<void> | null = null;
+  #endTick: () => void = () => {};
+  #immediate: NodeJS.Immediate | null = null;
+  #unwritten: Chunk[] = [];
+  #unwrittenBytes = 0;
+  #fd: number | null = null;
+  #end: Position = { ...SPOOL_START, segment: 0 };
+  /** Totals at the start of each segment that is not yet consumed. */
+  readonly #bases = new Map<number, Totals>();
+  #written: Totals = { bytes: 0, lines: 0 };
+  #consumed: Totals = { bytes: 0, lines: 0 };
+  #closed = false;
+  #retry: Timer | null = null;
+  #retryMs = 0;
+  #dropped = 0;
+  #syncing = false;
+  #syncFailed = false;
+  #syncRetry: Timer | null = null;
+  #syncWaiters: (() => void)[] = [];
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#rotate();
+  }
+
+  /** Queues a line (with its newline) for this tick's write. */
+  append(line: string): void {
+    if (this.#closed) {
+      this.#dropped++;
+      return;
+    }
+    this.#lines.push(line);
+    this.#immediate ??= setImmediate(() => this.flush());
+  }
+
+  /** Resolves when what was appended so far has been written, or is kept in memory because it could not be. */
+  written(): Promise<void> {
+    this.#tick ??= new Promise((resolve) => {
+      this.#endTick = resolve;
+    });
+    return this.#tick;
+  }
+
+  /** Writes what this tick has queued now. */
+  flush(): void {
+    if (this.#immediate) clearImmediate(this.#immediate);
+    this.#immediate = null;
+    if (this.#lines.length === 0) return;
+    this.#keep({ bytes: Buffer.from(this.#lines.join("")), lines: this.#lines.length });
+    this.#lines = [];
+    const endTick = this.#endTick;
+    this.#tick = null;
+    this.#endTick = () => {};
+    if (!this.#retry) this.#writeOut();
+    if (this.#options.fsync && !this.#retry) this.#sync(endTick);
+    else endTick();
+  }
+
+  /** True while lines cannot be written (they pile up in memory) or cannot be made durable. */
+  get failing(): boolean {
+    return this.#retry !== null || this.#syncFailed;
+  }
+
+  /** Lines lost because neither disk nor memory could take them. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** The end of what has been written. */
+  get end(): Position {
+    return this.#end;
+  }
+
+  /** True when nothing waits to be written. */
+  get settled(): boolean {
+    return this.#lines.length === 0 && this.#unwritten.length === 0;
+  }
+
+  /** Tells how far the lines are in the database. */
+  consume(position: Position): void {
+    const base = this.#bases.get(position.segment);
+    if (!base) return;
+    this.#consumed = { bytes: base.bytes + position.bytes, lines: base.lines + position.lines };
+    for (const segment of this.#bases.keys()) {
+      if (segment >= position.segment) break;
+      this.#bases.delete(segment);
+    }
+  }
+
+  /** Bytes, in files and in memory, that are not in the database yet; less what this tick has queued. */
+  get unconsumedBytes(): number {
+    return this.#written.bytes - this.#consumed.bytes + this.#unwrittenBytes;
+  }
+
+  /** Lines that are not in the database yet. */
+  get unconsumedLines(): number {
+    let lines = this.#written.lines - this.#consumed.lines + this.#lines.length;
+    for (const chunk of this.#unwritten) lines += chunk.lines;
+    return Math.max(0, lines);
+  }
+
+  /** Writes the rest if the disk lets it, and closes the file. */
+  close(): void {
+    this.flush();
+    this.#closed = true;
+    this.#retry?.cancel();
+    this.#syncRetry?.cancel();
+    if (this.#unwritten.length > 0) this.#writeOut();
+    this.#retry?.cancel();
+    const fd = this.#fd;
+    this.#fd = null;
+    if (fd !== null) closeSync(fd);
+  }
+
+  #keep(chunk: Chunk): void {
+    if (this.#retry && this.#unwrittenBytes + chunk.bytes.length > LEDGER_LIMITS.unwrittenBytesMax) {
+      this.#dropped += chunk.lines;
+      return;
+    }
+    this.#unwritten.push(chunk);
+    this.#unwrittenBytes += chunk.bytes.length;
+  }
+
+  #writeOut(): void {
+    const failedBefore = this.#retryMs > 0;
+    this.#retry = null;
+    try {
+      for (let chunk = this.#unwritten[0]; chunk; chunk = this.#unwritten[0]) this.#writeChunk(chunk);
+      this.#retryMs = 0;
+      if (failedBefore) this.#options.onFailing(null);
+      this.#options.onWritten();
+    } catch (error) {
+      const { first, max } = LEDGER_LIMITS.retryMs;
+      this.#retryMs = Math.min(max, Math.max(first, this.#retryMs * 2));
+      this.#retry = this.#options.clock.after(this.#retryMs, () => this.#writeOut());
+      if (!failedBefore) this.#options.onFailing(error);
+    }
+  }
+
+  /** What a full disk took of a chunk stays taken: the rest follows in the same segment. */
+  #writeChunk(chunk: Chunk): void {
+    if (this.#fd === null || this.#end.bytes >= this.#options.segmentBytes) this.#rotate();
+    const write = this.#options.write ?? ((fd: number, bytes: Buffer) => writeSync(fd, bytes));
+    while (chunk.bytes.length > 0 && this.#fd !== null) {
+      const count = write(this.#fd, chunk.bytes);
+      if (count <= 0) throw new Error("the spool file takes no more bytes");
+      chunk.bytes = chunk.bytes.subarray(count);
+      this.#unwrittenBytes -= count;
+      this.#end = { ...this.#end, bytes: this.#end.bytes + count };
+      this.#written.bytes += count;
+    }
+    this.#end = { ...this.#end, lines: this.#end.lines + chunk.lines };
+    this.#written.lines += chunk.lines;
+    this.#unwritten.shift();
+  }
+
+  #rotate(): void {
+    const { directory, fsync } = this.#options;
+    if (this.#fd !== null && fsync) fdatasyncSync(this.#fd);
+    const next = openSync(segmentPath(directory, this.#end.segment + 1), "a", 0o600);
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = next;
+    this.#end = { segment: this.#end.segment + 1, bytes: 0, lines: 0 };
+    this.#bases.set(this.#end.segment, { ...this.#written });
+    if (fsync) syncDirectory(directory);
+  }
+
+  /** One sync at a time, off the event loop; those who come meanwhile share the next one. */
+  #sync(done: () => void): void {
+    this.#syncWaiters.push(done);
+    if (this.#syncing) return;
+    const fd = this.#fd;
+    const waiters = this.#syncWaiters;
+    this.#syncWaiters = [];
+    const finish = (error: Error | null) => {
+      this.#syncing = false;
+      // A segment closed meanwhile was synced by the rotation.
+      if (fd === this.#fd) this.#synced(error);
+      for (const waiter of waiters) waiter();
+      const next = this.#syncWaiters.pop();
+      if (next) this.#sync(next);
+    };
+    this.#syncing = true;
+    if (fd === null) finish(null);
+    else fdatasync(fd, finish);
+  }
+
+  #synced(error: Error | null): void {
+    if (error) {
+      this.#syncRetry ??= this.#options.clock.after(LEDGER_LIMITS.retryMs.max, () => {
+        this.#syncRetry = null;
+        this.#sync(() => {});
+      });
+      if (!this.#syncFailed) this.#options.onFailing(error);
+    } else if (this.#syncFailed) this.#options.onFailing(null);
+    this.#syncFailed = error !== null;
+  }
+}
+
+function syncDirectory(path: string): void {
+  const fd = openSync(path, "r");
+  fsyncSync(fd);
+  closeSync(fd);
+}

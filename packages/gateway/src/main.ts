@@ -1,0 +1,3 @@
+import { createProgram } from "./cli/program.ts";
+
+await createProgram().parseAsync(process.argv);

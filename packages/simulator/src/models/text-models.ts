@@ -1,0 +1,64 @@
+import { answer, callTools, jsonPart, plainPart } from "./answer.ts";
+import type { Ask } from "./ask.ts";
+import type { Behaviour } from "./behaviour.ts";
+import type { Draft } from "./plan.ts";
+import type { Settings } from "./settings.ts";
+import { fillerPart, textPart } from "./text.ts";
+
+/** Whether the turn may call tools: some are offered, not forbidden, and no result is waiting to be read. */
+function mayCall(ask: Ask, settings: Settings): boolean {
+  const unread = ask.toolResult === null || settings.always === true;
+  return ask.tools.length > 0 && ask.toolChoice.mode !== "none" && unread;
+}
+
+function withReasoning(ask: Ask, settings: Settings): Draft {
+  const { tokens, ...rest } = settings;
+  const draft = answer(ask, rest);
+  return { ...draft, parts: [fillerPart("reasoning", tokens ?? 20), ...draft.parts] };
+}
+
+/** Models that answer properly. */
+export const TEXT_MODELS = {
+  echo: { about: "answers the last user message, one delta a word", draft: answer },
+  slow: { about: "echo after a wait", defaults: { first_token: 1000 }, draft: answer },
+  long: { about: "many deltas of one token", defaults: { tokens: 500 }, draft: answer },
+  fixed: { about: "echo with the usage figures it is told", draft: answer },
+  nousage: {
+    about: "echo that keeps its usage from the peer, asked or not",
+    draft: (ask, settings) => ({ ...answer(ask, settings), reportsUsage: false }),
+  },
+  tool: {
+    about: "calls the first tool, or `calls` tools; text when none is offered or a result was just given",
+    own: ["calls", "args", "always"],
+    draft: (ask, settings) => (mayCall(ask, settings) ? callTools(ask, settings) : answer(ask, settings)),
+  },
+  reason: { about: "`tokens` of reasoning, then echo", own: ["field"], draft: withReasoning },
+  json: {
+    about: "answers JSON: fitting the schema of the request, else the user's text in an object",
+    draft: (ask) => ({ parts: [jsonPart(ask)], finish: "stop" }),
+  },
+  refuse: {
+    about: "declines in the refusal field",
+    draft: () => ({
+      parts: [textPart("refusal", "I'm sorry, I can't help with that.", "words")],
+      finish: "stop",
+    }),
+  },
+  filter200: {
+    about: "echo that ends with finish reason content_filter",
+    draft: (ask, settings) => ({ parts: [plainPart(ask, settings)], finish: "content_filter" }),
+  },
+  longline: {
+    about: "one delta of `bytes` bytes, whatever the output cap",
+    own: ["bytes"],
+    draft: (_ask, settings) => ({
+      parts: [textPart("text", "x".repeat(settings.bytes ?? 1_000_000), "whole")],
+      finish: "stop",
+      capped: false,
+    }),
+  },
+  gzip: {
+    about: "echo, compressed with gzip whether or not the client takes it",
+    draft: (ask, settings) => ({ ...answer(ask, settings), gzip: true }),
+  },
+} satisfies Readonly<Record<string, Behaviour>>;
