@@ -1,5 +1,6 @@
 import type { KeyEntry, Snapshot } from "./config/snapshot.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
+import { type ClientWaits, LIMITS } from "./core/limits.ts";
 import { type Random, systemRandom } from "./core/random.ts";
 import type { Transport } from "./core/transport.ts";
 import { type ControlDoor, frontDoor, unparsedAnswer } from "./front-door.ts";
@@ -30,6 +31,8 @@ export interface AppOptions {
   clock?: Clock;
   random?: Random;
   transport?: Transport;
+  /** How long clients are waited for, where a test shortens it. */
+  waits?: Partial<ClientWaits> | undefined;
   /** Makes the control plane's side of the port; without one, its paths are 404. */
   control?: (seat: ControlSeat) => Promise<ClosableDoor>;
 }
@@ -95,6 +98,7 @@ interface Parts {
 async function construct(options: AppOptions, closers: Closer[]): Promise<Parts> {
   const { clock = systemClock, random = systemRandom(), log = silentLog } = options;
   const { transport = createTransport(clock) } = options;
+  const waits: ClientWaits = { ...LIMITS, ...options.waits };
   const { snapshot, dataDir, extraKeys = [] } = options;
   closers.push(() => transport.close());
   const { path, fsync, spool } = snapshot.ledger;
@@ -117,7 +121,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   };
   const metrics = createMetrics();
   const plane: DataPlane = {
-    ...{ clock, random, transport, ledger, keys, log, metrics },
+    ...{ clock, random, transport, ledger, keys, log, metrics, waits },
     retryBudget: new RetryBudget(clock),
     refusals: new RefusalMeter(clock),
     runtime: () => state.runtime,
@@ -134,7 +138,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   };
   const control = await openControl(options.control, seat);
   closers.push(() => control.close());
-  const server = createHttpServer(frontDoor(plane, control), unparsedAnswer);
+  const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
   return { plane, keys, server, state, extraKeys, simulatorUrl };
 }
 

@@ -1,6 +1,5 @@
 import { HEADERS } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
-import { LIMITS } from "./core/limits.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Protocol } from "./protocols/protocol.ts";
@@ -36,7 +35,7 @@ export async function handleRequest(plane: DataPlane, exchange: Exchange, protoc
     ending.caller = authenticate(plane, runtime, header);
     const raw = await readBody(
       exchange,
-      { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: LIMITS.clientBodyMs },
+      { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: plane.waits.clientBodyMs },
       clock,
     );
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;

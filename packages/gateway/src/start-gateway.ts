@@ -9,6 +9,7 @@ import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
 import type { AdminKey, Snapshot } from "./config/snapshot.ts";
 import type { Clock } from "./core/clock.ts";
+import type { ClientWaits } from "./core/limits.ts";
 import type { Random } from "./core/random.ts";
 import { probeModels } from "./http/probe-models.ts";
 import { bookPrice } from "./ledger/price-book.ts";
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   clock: Clock;
   random: Random;
   log: Log;
+  /** How long clients are waited for, where a test shortens it. */
+  waits?: Partial<ClientWaits> | undefined;
 }
 
 /** A gateway that serves its config and follows its file. */
@@ -67,7 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         reload: () => store.reload(),
       });
     const app = await startApp({
-      ...{ snapshot: store.current, dataDir, log, clock, random, control },
+      ...{ snapshot: store.current, dataDir, log, clock, random, control, waits: options.waits },
       extraKeys: dev ? [dev.entry] : [],
     });
     follow(store, app, log);

@@ -61,13 +61,16 @@ function modelled(state: State, exchange: Exchange, wire: WireFormat, name: stri
   const headers = modelHeaders(common, settings, state.turns.limitHeaders(model));
   if (limited !== null) return { delivery: errorDelivery(limited, wire, headers), usage: null };
   const stamp = { n: exchange.n, created: Math.floor(Date.now() / 1000), model: settings.served ?? name };
-  return { delivery: arrange(plan, request, wire, stamp, headers), usage: isBilled(plan) ? plan.usage : null };
+  return {
+    delivery: arrange(plan, request, wire, stamp, headers),
+    usage: isBilled(plan, request.ask.stream) ? plan.usage : null,
+  };
 }
 
 /** Nothing is billed when no model ran: errors before output, foreign bodies, a reset before any answer. */
-function isBilled({ problem: refused, fault }: Plan): boolean {
+function isBilled({ problem: refused, fault }: Plan, stream: boolean): boolean {
   if (refused !== null || fault?.kind === "body") return false;
-  if (fault?.kind === "error") return fault.at !== "headers";
+  if (fault?.kind === "error") return stream && fault.at !== "headers";
   return !(fault?.kind === "reset" && fault.at === "nothing");
 }
 

@@ -32,8 +32,13 @@ export function route(state: State, req: IncomingMessage, res: ServerResponse): 
     res,
   };
   readBody(req, (body) => {
-    if (body !== null) dispatch(state, { ...call, bodyBytes: body.length, body: parseBody(body) });
-    else answerPlainly(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined }, null, tooLarge);
+    try {
+      if (body !== null) dispatch(state, { ...call, bodyBytes: body.length, body: parseBody(body) });
+      else answerPlainly(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined }, null, tooLarge);
+    } catch {
+      // A failure here is the simulator's own; it must cost one call, not the process.
+      res.destroy();
+    }
   });
 }
 

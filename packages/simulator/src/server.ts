@@ -33,6 +33,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   // Idle connections of a pool must not be cut while a peer is about to use them.
   server.keepAliveTimeout = 10 * 60_000;
   const port = await listen(server, options.port ?? 0, host);
+  // An accept that fails (out of file descriptors, say) costs that connection only.
+  server.on("error", () => undefined);
   let closed: Promise<void> | undefined;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,

@@ -55,6 +55,7 @@ export async function createControlPlane(parts: ControlParts): Promise<ControlPl
     async close() {
       loopDelay.stop();
       await app.close();
+      await parts.reader.close();
     },
   };
 }

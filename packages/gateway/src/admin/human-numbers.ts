@@ -24,10 +24,11 @@ export function exactUsd(microUsd: number): string {
   return `${microUsd < 0 ? "-" : ""}$${grouped(Number(digits.slice(0, -6)))}.${digits.slice(-6)}`;
 }
 
-/** Money for people: cents from $100, four decimals below, six where four would show nothing. */
+/** Money for people: `$0`, cents from $100, four decimals below, six where four would show nothing. */
 export function shortUsd(microUsd: number): string {
+  if (microUsd === 0) return "$0";
   const size = Math.abs(microUsd);
-  const kept = size >= 100_000_000 ? 2 : size >= 100 || size === 0 ? 4 : 6;
+  const kept = size >= 100_000_000 ? 2 : size >= 100 ? 4 : 6;
   const step = 10 ** (6 - kept);
   const text = exactUsd(Math.round(microUsd / step) * step);
   return kept === 6 ? text : text.slice(0, kept - 6);

@@ -12,6 +12,7 @@ export interface LedgerReads {
   requests(filter: RequestFilter): Page<RequestRecord> | Promise<Page<RequestRecord>>;
   request(requestId: string): RequestRecord | null | Promise<RequestRecord | null>;
   spend(query: Parameters<LedgerReader["spend"]>[0]): SpendReport | Promise<SpendReport>;
+  close(): void | Promise<void>;
 }
 
 /** Where the process stands between its start and its end. */
@@ -38,6 +39,7 @@ export interface ControlParts {
   version: string;
   /** Epoch ms. */
   startedAt: number;
+  /** Closed with the control plane. */
   reader: LedgerReads;
   ledger: Pick<LedgerWriter, "accepting" | "spooledRows" | "state">;
   metrics: Pick<Metrics, "read">;

@@ -42,6 +42,7 @@ export class ConfigStore {
   #watched: readonly string[];
   #queue: Promise<unknown> = Promise.resolve();
   #watch: FileWatch | null = null;
+  #closed = false;
 
   private constructor(options: LoadOptions, served: Served, reloaded: (result: ReloadResult) => void) {
     this.#options = options;
@@ -113,7 +114,9 @@ export class ConfigStore {
     });
   }
 
+  /** Ends the watch. A reload that is under way changes nothing any more. */
   close(): void {
+    this.#closed = true;
     this.#watch?.close();
     this.#watch = null;
     this.#listeners.clear();
@@ -122,6 +125,7 @@ export class ConfigStore {
   async #reloadNow(): Promise<ReloadResult> {
     // A file that is gone now is a mistake of the moment: what is served stays, so nothing is taken from the data dir.
     const loaded = await loadConfig({ ...this.#options, dataDir: null });
+    if (this.#closed) return { ...this.#last, changed: false };
     const before = this.#served;
     this.#watched = [...new Set([...loaded.source.watched, ...before.source.watched])];
     if (!isServed(loaded)) {

@@ -29,7 +29,7 @@ export function reportIssues(
     if (issue.code === "invalid_union" && likeliestBranch(issue.errors) === null) {
       if (isToldElsewhere(node, at)) continue;
       const wanted = issue.errors.map(outermostWanted).join(" or ");
-      const message = `${subjectOf(node, at)}is ${kindOf(nodeAt(node, at))}; ${wanted} is wanted`;
+      const message = `${subjectOf(subject, at)}is ${kindOf(nodeAt(node, at))}; ${wanted} is wanted`;
       problems.error(placeAt(node, at), [...path, ...at], message);
     } else if (issue.code === "invalid_union") {
       const branch = likeliestBranch(issue.errors) ?? [];
@@ -44,7 +44,7 @@ export function reportIssues(
       problems.error(ownPlace(subject, parent), [...path, ...parent], `\`${at.at(-1)}\` is missing`);
     } else if (!isToldElsewhere(node, at)) {
       const whole = [...path, ...at];
-      problems.error(placeAt(node, at), whole, `${subjectOf(node, at)}${wordsFor(issue, nodeAt(node, at), whole)}`);
+      problems.error(placeAt(node, at), whole, `${subjectOf(subject, at)}${wordsFor(issue, nodeAt(node, at), whole)}`);
     }
   }
 }
@@ -120,12 +120,12 @@ function kindOf(node: ConfigNode | undefined): string {
 }
 
 /** What a predicate is said of: the value as written, or its key where the value is secret or has no short form. */
-function subjectOf(node: ConfigNode, at: Path): string {
+function subjectOf({ node, path }: Subject, at: Path): string {
   const target = nodeAt(node, at);
   if (target?.kind === "scalar" && !at.some((part) => SECRET_KEYS.has(part))) {
     return `\`${target.raw.length > 60 ? `${target.raw.slice(0, 59)}…` : target.raw}\` `;
   }
-  const key = at.at(-1);
+  const key = [...path, ...at].at(-1);
   return typeof key === "string" ? `\`${key}\` ` : "this entry ";
 }
 

@@ -26,14 +26,18 @@ export class Cancel {
     if (listeners) for (const listener of listeners) listener(reason);
   }
 
-  /** Runs `listener` at the cancellation, at once if it has happened. The returned function removes it. */
+  /**
+   * Runs `listener` at the cancellation, at once (before this returns) if it has happened. The returned function removes it,
+   * also while the others are being told.
+   */
   onCancel(listener: (reason: CancelReason) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason);
       return () => {};
     }
     this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => this.#listeners?.delete(listener);
+    const listeners = this.#listeners;
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 }

@@ -38,3 +38,6 @@ export const LIMITS = {
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
 } as const;
+
+/** How long a client may take. Tests shorten it. */
+export type ClientWaits = { readonly [Name in "clientHeadersMs" | "clientBodyMs"]: number };

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { LIMITS } from "../core/limits.ts";
+import { type ClientWaits, LIMITS } from "../core/limits.ts";
 import { Exchange } from "./exchange.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
@@ -18,13 +18,17 @@ export interface HttpServer {
 }
 
 /** A node:http server with every bound set, that hands each request to `onRequest`. */
-export function createHttpServer(onRequest: (exchange: Exchange) => void, unparsed: UnparsedAnswer): HttpServer {
+export function createHttpServer(
+  onRequest: (exchange: Exchange) => void,
+  unparsed: UnparsedAnswer,
+  waits: ClientWaits = LIMITS,
+): HttpServer {
   const server = createServer({
     maxHeaderSize: LIMITS.headerBytesMax,
-    headersTimeout: LIMITS.clientHeadersMs,
+    headersTimeout: waits.clientHeadersMs,
     // The body has its own deadline, with an answer in the client's dialect.
     requestTimeout: 0,
-    connectionsCheckingInterval: 1_000,
+    connectionsCheckingInterval: Math.min(1_000, waits.clientHeadersMs),
     keepAlive: true,
     // Longer than a load balancer's usual 60 s, so that the balancer closes first and never meets a closing socket.
     keepAliveTimeout: 75_000,

@@ -59,7 +59,9 @@ const line = fc.oneof(
 const streams = fc
   .record({
     bom: fc.boolean(),
-    lines: fc.array(fc.tuple(fc.oneof({ weight: 3, arbitrary: line }, { weight: 1, arbitrary: fc.constant("") }), ending)),
+    lines: fc.array(
+      fc.tuple(fc.oneof({ weight: 3, arbitrary: line }, { weight: 1, arbitrary: fc.constant("") }), ending),
+    ),
     rest: fc.option(line, { nil: "" }),
   })
   .map(({ bom, lines, rest }) => `${bom ? "\ufeff" : ""}${lines.map((pair) => pair.join("")).join("")}${rest}`);
@@ -84,7 +86,20 @@ describe("SseSplitter", () => {
     ["CRLF", "\r\n"],
     ["CR", "\r"],
   ])("stands cuts at every byte, and one byte at a time, with %s", (_name, end) => {
-    const stream = ["\ufeff: hi", "event: a", "data: grüße 👋", "data:two", "", ":", "", "data: {}", "", "data: [DONE]", "", ""].join(end);
+    const stream = [
+      "\ufeff: hi",
+      "event: a",
+      "data: grüße 👋",
+      "data:two",
+      "",
+      ":",
+      "",
+      "data: {}",
+      "",
+      "data: [DONE]",
+      "",
+      "",
+    ].join(end);
     const bytes = Buffer.from(stream);
     const want = [
       { name: "a", data: "grüße 👋\ntwo" },

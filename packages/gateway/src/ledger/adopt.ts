@@ -9,7 +9,7 @@ import { listSegments, segmentPath } from "./segments.ts";
 import type { LedgerStore, Rejected } from "./store.ts";
 
 /** What became of one dead gateway's spool. */
-export interface Adopted {
+interface Adopted {
   instance: string;
   lines: number;
   abandoned: number;
@@ -37,6 +37,16 @@ export async function adoptOrphans(options: AdoptOptions): Promise<void> {
     await adoptOne(join(options.root, name), name, options).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** Requests that run in the database for a gateway whose spool is gone altogether (its volume was lost) are abandoned. */
+export function abandonLost({ root, clock, store, onAdopted }: AdoptOptions): void {
+  const running = store().runningInstances();
+  // Listed after the query: whoever has a running row has had a spool before.
+  const spools = new Set(listOwned(root, clock.now()));
+  for (const instance of running.filter((name) => !spools.has(name))) {
+    onAdopted({ instance, lines: 0, abandoned: store().abandonRunning(instance) });
+  }
 }
 
 async function adoptOne(path: string, instance: string, options: AdoptOptions): Promise<void> {

@@ -23,6 +23,8 @@ export const LEDGER_LIMITS = {
   busyTimeoutMs: 1_000,
   /** How often spools of dead gateways are looked for after the start. */
   adoptEveryMs: 10_000,
+  /** The same after a failure. */
+  adoptRetryMs: 1_000,
   /** Lines that could not be applied are kept in `spool/rejected.jsonl` up to this size. */
   rejectedBytesMax: 16 * 1024 * 1024,
   /** How long close() waits for the database, and then for the worker. */
@@ -32,4 +34,6 @@ export const LEDGER_LIMITS = {
   spendRowsMax: 100_000,
   spendDimensionsMax: 8,
   pageRowsMax: 1_000,
+  /** Questions to the reader thread that wait at once. */
+  readsMax: 100,
 } as const;

@@ -1,11 +1,10 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Clock } from "../core/clock.ts";
 import { Consumer } from "./consumer.ts";
 import { anAdmission, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { SegmentTail } from "./segment-tail.ts";
 import { listSegments, segmentPath } from "./segments.ts";
 import { admissionLine, settlementLine } from "./spool-line.ts";
@@ -16,7 +15,7 @@ let now: number;
 const clock: Clock = { now: () => now, monotonic: () => now, after: () => ({ cancel() {} }) };
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "spool-"));
+  directory = aDirectory();
   now = 0;
 });
 

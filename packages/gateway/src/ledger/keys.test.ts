@@ -1,10 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, expect, it } from "vitest";
 import type { KeyEntry } from "../config/snapshot.ts";
 import { systemClock } from "../core/clock.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { openKeys } from "./keys.ts";
 import type { KeyStore } from "./ledger.ts";
 
@@ -14,7 +13,7 @@ let keys: KeyStore;
 const clock = { ...systemClock, now: () => now };
 
 beforeEach(() => {
-  path = join(mkdtempSync(join(tmpdir(), "keys-")), "ledger.sqlite");
+  path = join(aDirectory(), "ledger.sqlite");
   now = 1_000;
   keys = openKeys({ path, clock });
 });

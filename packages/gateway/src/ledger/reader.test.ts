@@ -1,10 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RequestRow } from "@sluicegate/contract";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader, RequestFilter } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
 import { settlementLine } from "./spool-line.ts";
@@ -15,7 +14,7 @@ let store: LedgerStore;
 let reader: LedgerReader;
 
 beforeEach(() => {
-  path = join(mkdtempSync(join(tmpdir(), "ledger-")), "ledger.sqlite");
+  path = join(aDirectory(), "ledger.sqlite");
   reader = openLedgerReader(path);
 });
 

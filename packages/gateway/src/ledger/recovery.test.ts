@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -10,6 +9,7 @@ import { systemClock } from "../core/clock.ts";
 import { systemRandom } from "../core/random.ts";
 import { until } from "./fixtures/poll.ts";
 import { anAdmission, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { openLedgerReader } from "./reader.ts";
 import { admissionLine, settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
@@ -21,10 +21,6 @@ const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-
-function aDataDir(): string {
-  return mkdtempSync(join(tmpdir(), "ledger-"));
-}
 
 function open(dataDir: string) {
   const ledger = openLedger({
@@ -52,7 +48,7 @@ function aGateway(
   pauseMs: number,
 ): { child: ChildProcess; admitted: () => string[] } {
   const script = fileURLToPath(new URL("./fixtures/crash-writer.mjs", import.meta.url));
-  const notes = join(aDataDir(), "admitted");
+  const notes = join(aDirectory(), "admitted");
   writeFileSync(notes, "");
   const child = spawn(process.execPath, [script, dataDir, notes, String(inFlight), String(pauseMs)], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -76,7 +72,7 @@ function statuses(dataDir: string): Map<string, string> {
 
 describe("a gateway killed at full speed", () => {
   it("has every admitted request in the ledger after the next start, exactly once", { timeout: 60_000 }, async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const admitted: string[] = [];
     for (const kills of [500, 3_000, 9_000]) {
       const gateway = aGateway(dataDir, 40, 0);
@@ -109,7 +105,7 @@ function count(found: Map<string, string>, status: string): number {
 
 describe("a gateway that ends without closing its ledger", () => {
   it("is not kept alive by it, and its rows come in at the next start", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const script = fileURLToPath(new URL("./fixtures/brief-writer.mjs", import.meta.url));
     const child = spawn(process.execPath, [script, dataDir], { stdio: ["ignore", "inherit", "inherit"] });
     closers.push(() => child.kill("SIGKILL"));
@@ -130,18 +126,19 @@ describe("a spool without an owner", () => {
   }
 
   it("is brought in up to a torn line, and what was never settled is abandoned", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const store = new LedgerStore(ledgerPath(dataDir), false);
     const running = (id: string) => admissionLine(anAdmission(id));
     store.apply({ instance: "gw_dead", running: [running("long"), running("longer")], settled: [] });
-    store.apply({ instance: "gw_alive", running: [running("elsewhere")], settled: [] });
+    store.apply({ instance: "gw_lost", running: [running("elsewhere")], settled: [] });
     store.close();
     aDeadGateway(dataDir, "gw_dead", [
       running("a") + running("b") + settlementLine(aRow("a"), []),
       `${running("c")}garbage\n${settlementLine(aRow("longer"), [])}${settlementLine(aRow("b"), []).slice(0, -30)}`,
     ]);
     const { reader } = open(dataDir);
-    await until("it is brought in", () => spools(dataDir).length === 1);
+    await until("it is brought in", () => reader.request("elsewhere")?.status === "abandoned");
+    expect(spools(dataDir)).toHaveLength(1);
     const found = Object.fromEntries(statuses(dataDir));
     expect(found).toEqual({
       a: "ok",
@@ -149,14 +146,14 @@ describe("a spool without an owner", () => {
       c: "abandoned",
       long: "abandoned",
       longer: "ok",
-      elsewhere: "running",
+      elsewhere: "abandoned",
     });
     expect(reader.request("b")).toMatchObject({ cost_micro_usd: 7, cost_state: "estimated", attempts: [{ n: 1 }] });
     expect(existsSync(join(dataDir, "spool", "rejected.jsonl"))).toBe(true);
   });
 
   it("is left alone while its owner lives, on the same data dir, in this process or another", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const gateway = aGateway(dataDir, 10, 2);
     await until("the other is at work", () => gateway.admitted().length > 300);
     const first = open(dataDir);
@@ -188,7 +185,7 @@ describe("a spool without an owner", () => {
   });
 
   it("may be brought in twice without a trace of it", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const text = admissionLine(anAdmission("a")) + settlementLine(aRow("a", { cost_micro_usd: 5 }), []);
     for (const name of ["gw_1", "gw_2"]) aDeadGateway(dataDir, name, [text, text + admissionLine(anAdmission("b"))]);
     const { reader } = open(dataDir);
@@ -200,7 +197,7 @@ describe("a spool without an owner", () => {
 
 describe("a worker that crashes", () => {
   it("is started again and goes on where the database is", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const workers: Worker[] = [];
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (...message) {

@@ -1,10 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AttemptRow, noUsage, type RequestRow, SPEND_DIMENSIONS, type SpendReport } from "@sluicegate/contract";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
 import { settlementLine } from "./spool-line.ts";
@@ -16,7 +15,7 @@ let reader: LedgerReader;
 beforeEach(open);
 
 function open(): void {
-  const path = join(mkdtempSync(join(tmpdir(), "ledger-")), "ledger.sqlite");
+  const path = join(aDirectory(), "ledger.sqlite");
   store = new LedgerStore(path, false);
   reader = openLedgerReader(path);
 }

@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, writeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../core/clock.ts";
 import { until } from "./fixtures/poll.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { listSegments, segmentPath } from "./segments.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 
 function aSpool(changes: Partial<SpoolOptions> = {}) {
-  const directory = mkdtempSync(join(tmpdir(), "spool-"));
+  const directory = aDirectory();
   const failures: unknown[] = [];
   const spool = new Spool({
     directory,

@@ -1,6 +1,7 @@
-import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
+import { FileSync } from "./file-sync.ts";
 import { type Position, SPOOL_START, segmentPath } from "./segments.ts";
 
 /** What a spool needs. */
@@ -47,13 +48,11 @@ export class Spool {
   #retry: Timer | null = null;
   #retryMs = 0;
   #dropped = 0;
-  #syncing = false;
-  #syncFailed = false;
-  #syncRetry: Timer | null = null;
-  #syncWaiters: (() => void)[] = [];
+  readonly #sync: FileSync;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
+    this.#sync = new FileSync({ fd: () => this.#fd, clock: options.clock, onFailing: options.onFailing });
     this.#rotate();
   }
 
@@ -86,13 +85,13 @@ export class Spool {
     this.#tick = null;
     this.#endTick = () => {};
     if (!this.#retry) this.#writeOut();
-    if (this.#options.fsync && !this.#retry) this.#sync(endTick);
+    if (this.#options.fsync && !this.#retry) this.#sync.sync(endTick);
     else endTick();
   }
 
   /** True while lines cannot be written (they pile up in memory) or cannot be made durable. */
   get failing(): boolean {
-    return this.#retry !== null || this.#syncFailed;
+    return this.#retry !== null || this.#sync.failing;
   }
 
   /** Lines lost because neither disk nor memory could take them. */
@@ -138,7 +137,7 @@ export class Spool {
     this.flush();
     this.#closed = true;
     this.#retry?.cancel();
-    this.#syncRetry?.cancel();
+    this.#sync.close();
     if (this.#unwritten.length > 0) this.#writeOut();
     this.#retry?.cancel();
     const fd = this.#fd;
@@ -197,37 +196,6 @@ export class Spool {
     this.#end = { segment: this.#end.segment + 1, bytes: 0, lines: 0 };
     this.#bases.set(this.#end.segment, { ...this.#written });
     if (fsync) syncDirectory(directory);
-  }
-
-  /** One sync at a time, off the event loop; those who come meanwhile share the next one. */
-  #sync(done: () => void): void {
-    this.#syncWaiters.push(done);
-    if (this.#syncing) return;
-    const fd = this.#fd;
-    const waiters = this.#syncWaiters;
-    this.#syncWaiters = [];
-    const finish = (error: Error | null) => {
-      this.#syncing = false;
-      // A segment closed meanwhile was synced by the rotation.
-      if (fd === this.#fd) this.#synced(error);
-      for (const waiter of waiters) waiter();
-      const next = this.#syncWaiters.pop();
-      if (next) this.#sync(next);
-    };
-    this.#syncing = true;
-    if (fd === null) finish(null);
-    else fdatasync(fd, finish);
-  }
-
-  #synced(error: Error | null): void {
-    if (error) {
-      this.#syncRetry ??= this.#options.clock.after(LEDGER_LIMITS.retryMs.max, () => {
-        this.#syncRetry = null;
-        this.#sync(() => {});
-      });
-      if (!this.#syncFailed) this.#options.onFailing(error);
-    } else if (this.#syncFailed) this.#options.onFailing(null);
-    this.#syncFailed = error !== null;
   }
 }
 

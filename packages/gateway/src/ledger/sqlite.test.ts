@@ -1,14 +1,14 @@
-import { mkdtempSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { openSqlite, openSqliteReader } from "./sqlite.ts";
 
 const options = { busyTimeoutMs: 1_000, durable: false };
 
 function aPath(): string {
-  return join(mkdtempSync(join(tmpdir(), "ledger-")), "sub", "ledger.sqlite");
+  return join(aDirectory(), "sub", "ledger.sqlite");
 }
 
 it("makes the database with its directory, for its owner's eyes only, once", () => {
@@ -36,13 +36,13 @@ it("refuses a database of a newer build, to write and to read", () => {
 it("has nothing to read where there is no file, no directory, or no schema yet", () => {
   const path = aPath();
   expect(openSqliteReader(path)).toBeNull();
-  const empty = join(mkdtempSync(join(tmpdir(), "ledger-")), "empty.sqlite");
+  const empty = join(aDirectory(), "empty.sqlite");
   new Database(empty).exec("CREATE TABLE other (x)").close();
   expect(openSqliteReader(empty)).toBeNull();
 });
 
 it("throws at once for a file that is no database", () => {
-  const path = join(mkdtempSync(join(tmpdir(), "ledger-")), "text");
+  const path = join(aDirectory(), "text");
   expect(() => openSqlite(import.meta.filename, options)).toThrow("not a database");
   expect(openSqliteReader(path)).toBeNull();
 });

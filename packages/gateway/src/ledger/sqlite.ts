@@ -7,7 +7,7 @@ import { sql as ledgerTables } from "./migrations/001-ledger.ts";
 export type Sqlite = Database.Database;
 
 /** What SQLite throws: `code` is its extended result code, for example SQLITE_BUSY. */
-export const SqliteError = Database.SqliteError;
+const { SqliteError } = Database;
 
 /** One step of the schema each; the version of a database is the number of steps it has seen (`user_version`). */
 const MIGRATIONS: readonly string[] = [ledgerTables];

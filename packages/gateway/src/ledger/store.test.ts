@@ -1,9 +1,8 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { anAdmission, anAttempt, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
 import { admissionLine, settlementLine } from "./spool-line.ts";
@@ -13,7 +12,7 @@ let store: LedgerStore;
 let reader: LedgerReader;
 
 beforeEach(() => {
-  const path = join(mkdtempSync(join(tmpdir(), "ledger-")), "ledger.sqlite");
+  const path = join(aDirectory(), "ledger.sqlite");
   store = new LedgerStore(path, false);
   reader = openLedgerReader(path);
 });

@@ -86,6 +86,12 @@ export class LedgerStore {
     }
   }
 
+  /** Instances that have rows running. */
+  runningInstances(): string[] {
+    const select = this.#db.prepare("SELECT DISTINCT instance FROM requests WHERE status = 'running'").pluck();
+    return select.all() as string[];
+  }
+
   close(): void {
     this.#db.close();
   }

@@ -4,6 +4,7 @@ import { LEDGER_LIMITS } from "./bounds.ts";
 import type { LedgerLog } from "./ledger-log.ts";
 import type { Position } from "./segments.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./worker-messages.ts";
+import { workerUrl } from "./worker-url.ts";
 
 /** What the gateway's side of the worker needs. */
 export interface WorkerLinkOptions {
@@ -74,7 +75,11 @@ export class WorkerLink {
   }
 
   #start(): Worker {
-    const worker = new Worker(workerUrl(), { workerData: this.#options.data, execArgv: [], name: "ledger" });
+    const worker = new Worker(workerUrl("worker"), { workerData: this.#options.data, execArgv: [], name: "ledger" });
+    worker.on("online", () => {
+      this.#workerOk = true;
+      this.#databaseOk = true;
+    });
     worker.on("message", (message: FromWorker) => this.#receive(message));
     worker.on("error", (error) => this.#options.log("error", "ledger worker failed", { reason: String(error) }));
     worker.on("exit", () => this.#exited(worker));
@@ -97,16 +102,13 @@ export class WorkerLink {
 
   #receive(message: FromWorker): void {
     const { log } = this.#options;
-    this.#workerOk = true;
     if (message.type === "consumed") {
       this.#restartMs = 0;
       this.#options.onConsumed(message.position);
-    } else if (message.type === "database") {
-      if (message.ok !== this.#databaseOk) {
-        if (message.ok) log("info", "ledger database takes rows again", {});
-        else log("warn", "ledger database takes no rows; they stay in the spool", { reason: message.reason });
-      }
-      this.#databaseOk = message.ok;
+    } else if (message.type === "trouble") {
+      this.#databaseOk = message.reason === null;
+      if (this.#databaseOk) log("info", "ledger database takes rows again", {});
+      else log("warn", "ledger database takes no rows; they stay in the spool", { reason: message.reason });
     } else if (message.type === "adopted") {
       const { instance, lines, abandoned } = message;
       log("info", "brought in the spool of a gateway that died", { instance, lines, abandoned });
@@ -127,12 +129,4 @@ export class WorkerLink {
   #post(message: ToWorker): void {
     this.#worker.postMessage(message);
   }
-}
-
-/** The compiled worker. Run from source (the tests), it is the one the build has put beside the source tree. */
-function workerUrl(): URL {
-  const here = import.meta.url;
-  if (!here.endsWith(".ts")) return new URL("./worker.js", here);
-  const at = here.lastIndexOf("/src/");
-  return new URL("./worker.js", `${here.slice(0, at)}/dist/${here.slice(at + 5)}`);
 }

@@ -20,8 +20,8 @@ export type ToWorker =
 /** From the worker to the gateway's thread. */
 export type FromWorker =
   | { type: "consumed"; position: Position }
-  /** Whether the database takes rows; `reason` when it does not. */
-  | { type: "database"; ok: boolean; reason: string | null }
+  /** Rows do not get into the database, and why; null: they do again. */
+  | { type: "trouble"; reason: string | null }
   | { type: "adopted"; instance: string; lines: number; abandoned: number }
   | { type: "rejected"; lines: number; reason: string }
   /** The last message. `clean`: the whole spool is in the database. */

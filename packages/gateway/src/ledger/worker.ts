@@ -2,7 +2,7 @@ import { appendFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../core/clock.ts";
-import { adoptOrphans } from "./adopt.ts";
+import { type AdoptOptions, abandonLost, adoptOrphans } from "./adopt.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
 import { Consumer } from "./consumer.ts";
 import { SegmentTail } from "./segment-tail.ts";
@@ -22,7 +22,9 @@ class LedgerWorker {
   #timer: NodeJS.Timeout | null = null;
   #retryMs = 0;
   #deletedTo = SPOOL_START.segment;
-  #adopting: Promise<void> | null = null;
+  readonly #troubles = new Set<"spool" | "orphans">();
+  #adopting = false;
+  #lostAbandoned = false;
 
   constructor(data: WorkerData, port: MessagePort) {
     this.#data = data;
@@ -54,7 +56,6 @@ class LedgerWorker {
   #work(): void {
     try {
       const more = this.#step();
-      if (this.#retryMs > 0) this.#adopt();
       this.#retryMs = 0;
       if (!more) this.#hurry = false;
       const due = more ? 0 : this.#consumer.dueInMs();
@@ -66,6 +67,7 @@ class LedgerWorker {
 
   #step(): boolean {
     const rejected = this.#consumer.step(this.#open(), this.#hurry);
+    this.#setTrouble("spool", null);
     if (!rejected) return false;
     this.#keepRejected(rejected);
     this.#report(this.#consumer.position);
@@ -81,38 +83,61 @@ class LedgerWorker {
   }
 
   #open(): LedgerStore {
-    if (!this.#store) {
-      this.#store = new LedgerStore(this.#data.path, this.#data.fsync);
-      this.#post({ type: "database", ok: true, reason: null });
-    }
+    this.#store ??= new LedgerStore(this.#data.path, this.#data.fsync);
     return this.#store;
   }
 
   /** The database is opened anew after a failure: the file may have been replaced. */
   #backOff(error: unknown): number {
-    this.#store?.close();
-    this.#store = null;
+    this.#forget();
     const { first, max } = LEDGER_LIMITS.retryMs;
     this.#retryMs = Math.min(max, Math.max(first, this.#retryMs * 2));
-    this.#post({ type: "database", ok: false, reason: messageOf(error) });
+    this.#setTrouble("spool", messageOf(error));
     return this.#retryMs;
   }
 
+  #forget(): void {
+    this.#store?.close();
+    this.#store = null;
+  }
+
+  /** Tells the gateway when the first trouble begins and when the last one is over. */
+  #setTrouble(where: "spool" | "orphans", reason: string | null): void {
+    const before = this.#troubles.size;
+    if (reason === null) this.#troubles.delete(where);
+    else this.#troubles.add(where);
+    if (before > 0 !== this.#troubles.size > 0) this.#post({ type: "trouble", reason });
+  }
+
   #adopt(): void {
-    this.#adopting ??= adoptOrphans({
+    if (this.#adopting) return;
+    this.#adopting = true;
+    void this.#adoptAll()
+      .then(() => this.#setTrouble("orphans", null))
+      .catch((error: unknown) => {
+        this.#forget();
+        this.#setTrouble("orphans", messageOf(error));
+        setTimeout(() => this.#adopt(), LEDGER_LIMITS.adoptRetryMs);
+      })
+      .finally(() => {
+        this.#adopting = false;
+      });
+  }
+
+  async #adoptAll(): Promise<void> {
+    const options: AdoptOptions = {
       root: this.#root,
       own: this.#data.instance,
       clock: systemClock,
       store: () => this.#open(),
       onRejected: (rejected) => this.#keepRejected(rejected),
       onAdopted: (adopted) => this.#post({ type: "adopted", ...adopted }),
-    })
-      .catch((error: unknown) => {
-        if (this.#retryMs === 0) this.#schedule(this.#backOff(error));
-      })
-      .finally(() => {
-        this.#adopting = null;
-      });
+    };
+    await adoptOrphans(options);
+    if (this.#lostAbandoned) return;
+    // Once a start: two gateways of different data dirs may share a database, and each would see the other's as lost.
+    abandonLost(options);
+    this.#lostAbandoned = true;
   }
 
   /** A dead gateway's spool that is being brought in meanwhile is left to the next start. */
@@ -135,9 +160,13 @@ class LedgerWorker {
     const first = rejected[0];
     if (!first) return;
     const path = join(this.#root, "rejected.jsonl");
-    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     const text = rejected.map((one) => `${JSON.stringify(one)}\n`).join("");
-    if (size + text.length <= LEDGER_LIMITS.rejectedBytesMax) appendFileSync(path, text, { mode: 0o600 });
+    try {
+      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      if (size + text.length <= LEDGER_LIMITS.rejectedBytesMax) appendFileSync(path, text, { mode: 0o600 });
+    } catch {
+      // They are counted and told of below; the lines after them matter more.
+    }
     this.#post({ type: "rejected", lines: rejected.length, reason: first.reason });
   }
 

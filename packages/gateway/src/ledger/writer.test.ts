@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
@@ -7,6 +6,7 @@ import { systemClock } from "../core/clock.ts";
 import { systemRandom } from "../core/random.ts";
 import { until } from "./fixtures/poll.ts";
 import { anAdmission, anAttempt, aRow } from "./fixtures/rows.ts";
+import { aDirectory } from "./fixtures/temporary.ts";
 import { openLedgerReader } from "./reader.ts";
 import { type Ledger, type LedgerOptions, ledgerPath, openLedger } from "./writer.ts";
 
@@ -17,10 +17,6 @@ const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-
-function aDataDir(): string {
-  return mkdtempSync(join(tmpdir(), "ledger-"));
-}
 
 function open(dataDir: string, changes: Partial<LedgerOptions> = {}) {
   const log: string[] = [];
@@ -60,7 +56,7 @@ const numbered = (count: number, prefix = "req") =>
 
 describe("a ledger", () => {
   it("brings admitted, settled and recorded rows into the database", async () => {
-    const { ledger, reader } = open(aDataDir());
+    const { ledger, reader } = open(aDirectory());
     await Promise.all(numbered(200).map((id) => oneRequest(ledger, id)));
     ledger.record(aRow("refused", { status: "refused", error_code: "rate_limit_exceeded", repeated: 9 }));
     expect(ledger.spooledRows()).toBeGreaterThan(0);
@@ -74,7 +70,7 @@ describe("a ledger", () => {
   });
 
   it("shows a long request as running, without a drain", async () => {
-    const { ledger, reader } = open(aDataDir());
+    const { ledger, reader } = open(aDirectory());
     await ledger.admit(anAdmission("long"));
     await until("it is shown", () => reader.request("long")?.status === "running");
     ledger.settle(aRow("long"), []);
@@ -83,7 +79,7 @@ describe("a ledger", () => {
   });
 
   it("deletes the segments it has brought in", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const { ledger, ids } = open(dataDir, { spool: { maxBytes: MIB / 4, onFull: "refuse" } });
     for (const batch of [1, 2, 3, 4]) {
       await Promise.all(numbered(100, `req_${batch}`).map((id) => oneRequest(ledger, id)));
@@ -95,7 +91,7 @@ describe("a ledger", () => {
   });
 
   it("leaves nothing behind when it is closed, not even a running row", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const { ledger, reader } = open(dataDir);
     await ledger.admit(anAdmission("running"));
     await oneRequest(ledger, "done");
@@ -109,14 +105,14 @@ describe("a ledger", () => {
   });
 
   it("makes its rows durable when told to", async () => {
-    const { ledger, ids } = open(aDataDir(), { fsync: true });
+    const { ledger, ids } = open(aDirectory(), { fsync: true });
     await Promise.all(numbered(50).map((id) => oneRequest(ledger, id)));
     await ledger.drain(10_000);
     expect(ids()).toHaveLength(50);
   });
 
   it("refuses to start on a database of a newer build, or a file that is none", () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const newer = new Database(ledgerPath(dataDir));
     newer.pragma("user_version = 9");
     newer.close();
@@ -128,7 +124,7 @@ describe("a ledger", () => {
 
 describe("a locked database", () => {
   it("holds up nothing: rows wait in the spool, and all come in later", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const { ledger, ids, log } = open(dataDir);
     await oneRequest(ledger, "before");
     await ledger.drain(10_000);
@@ -149,7 +145,7 @@ describe("a locked database", () => {
   });
 
   it("is no reason not to start", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const unlock = lock(dataDir);
     const { ledger, ids } = open(dataDir);
     await oneRequest(ledger, "early");
@@ -162,7 +158,7 @@ describe("a locked database", () => {
 
 describe("a full spool", () => {
   it("refuses new requests, settles those it has admitted, and takes more when there is room", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const { ledger, reader, ids } = open(dataDir, { spool: { maxBytes: 100_000, onFull: "refuse" } });
     const unlock = lock(dataDir);
     const admitted: string[] = [];
@@ -184,7 +180,7 @@ describe("a full spool", () => {
   });
 
   it("drops and counts when it is told to, but never half a request", async () => {
-    const dataDir = aDataDir();
+    const dataDir = aDirectory();
     const { ledger, reader, log } = open(dataDir, { spool: { maxBytes: 100_000, onFull: "drop" } });
     const unlock = lock(dataDir);
     const all = numbered(500);
@@ -212,7 +208,7 @@ describe("a disk that is full", () => {
       if (full) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
       return writeSync(fd, bytes);
     };
-    const { ledger, ids, log } = open(aDataDir(), { write });
+    const { ledger, ids, log } = open(aDirectory(), { write });
     await ledger.admit(anAdmission("one"));
     full = true;
     await ledger.admit(anAdmission("two"));

@@ -38,11 +38,11 @@ export function checkInteger(body: Fields, key: string): number | null {
   return value;
 }
 
-/** An optional boolean. */
-export function checkBoolean(body: Fields, key: string): boolean {
+/** An optional boolean; `path` names it where it does not stand at the top. */
+export function checkBoolean(body: Fields, key: string, path: string = key): boolean {
   const value = body[key];
   if (isAbsent(value)) return false;
-  if (typeof value !== "boolean") throw wrongField(key, "true or false");
+  if (typeof value !== "boolean") throw wrongField(path, "true or false");
   return value;
 }
 

@@ -31,14 +31,16 @@ function refusePrototypeKeys(body: Fields, text: string): void {
   for (const key of ["__proto__", "constructor", "prototype"]) {
     if (Object.hasOwn(body, key)) throw wrongField(key, "left out: it is not a field");
   }
-  if (text.includes('"__proto__"') && /"__proto__"\s*:/.test(text)) throw wrongField("__proto__", "left out: it is not a field");
+  if (text.includes('"__proto__"') && /"__proto__"\s*:/.test(text))
+    throw wrongField("__proto__", "left out: it is not a field");
 }
 
 /** Where JSON.parse gave up, as line and column, where it says so; its own words would quote the body. */
 function position(error: unknown, text: string): string {
   const words = error instanceof Error ? error.message : "";
   const found = /at position (\d+)/.exec(words);
-  if (!found) return words.startsWith("Unexpected end") ? ": it ends too early" : "";
+  if (words.startsWith("Unexpected end") || Number(found?.[1]) >= text.length) return ": it ends too early";
+  if (!found) return "";
   const before = text.slice(0, Number(found[1]));
   const line = before.split("\n").length;
   return ` at line ${line}, column ${before.length - before.lastIndexOf("\n")}`;

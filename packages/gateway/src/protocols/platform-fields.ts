@@ -1,6 +1,7 @@
 import type { PlatformFields } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { type Fields, isAbsent, isObject, wrongField } from "./field-checks.ts";
 
 type Header = (name: string) => string | undefined;
 
@@ -37,12 +38,12 @@ export const PLATFORM_MEMBERS: readonly string[] = ["gateway", "session_id", "ca
  * and refuses what this build cannot honour.
  */
 export function platformFields(body: Record<string, unknown>, header: Header): PlatformFields {
-  const given = body["gateway"];
-  if (given !== undefined && !isRecord(given)) throw wrong("gateway", "an object");
-  const gateway: Record<string, unknown> = given ?? {};
+  const given = body["gateway"] ?? {};
+  if (!isObject(given)) throw wrongField("gateway", "an object");
+  const gateway: Fields = given;
   for (const key of Object.keys(gateway)) checkKnown(key);
   const read = (key: string): { value: unknown; path: string } => {
-    if (gateway[key] !== undefined) return { value: gateway[key], path: `gateway.${key}` };
+    if (!isAbsent(gateway[key])) return { value: gateway[key], path: `gateway.${key}` };
     const name = `x-sluicegate-${key.replaceAll("_", "-")}`;
     return { value: header(name), path: name };
   };
@@ -86,35 +87,35 @@ function topLevelSession(
   body: Record<string, unknown>,
   found: { value: unknown; path: string },
 ): { value: unknown; path: string } {
-  return found.path.startsWith("gateway.") || body["session_id"] == null
+  return found.path.startsWith("gateway.") || isAbsent(body["session_id"])
     ? found
     : { value: body["session_id"], path: "session_id" };
 }
 
 function label(value: unknown, path: string): string {
-  if (typeof value !== "string" || value === "") throw wrong(path, "a non-empty string");
-  if (value.length > LIMITS.labelCharsMax) throw wrong(path, `at most ${LIMITS.labelCharsMax} characters`);
+  if (typeof value !== "string" || value === "") throw wrongField(path, "a non-empty string");
+  if (value.length > LIMITS.labelCharsMax) throw wrongField(path, `at most ${LIMITS.labelCharsMax} characters`);
   return value;
 }
 
 function flag(value: unknown, path: string): boolean {
   if (value === true || value === "true") return true;
   if (value === false || value === "false") return false;
-  throw wrong(path, "true or false");
+  throw wrongField(path, "true or false");
 }
 
 function milliseconds(value: unknown, path: string): number {
   const count = typeof value === "string" ? Number(value) : value;
   if (typeof count !== "number" || !Number.isInteger(count) || count < 1)
-    throw wrong(path, "a whole number of milliseconds, at least 1");
+    throw wrongField(path, "a whole number of milliseconds, at least 1");
   return count;
 }
 
 function readTags(value: unknown, path: string): Record<string, string> {
   const tags = typeof value === "string" ? parseTagHeader(value) : value;
-  if (!isRecord(tags)) throw wrong(path, "a map of strings (as a header: JSON)");
+  if (!isObject(tags)) throw wrongField(path, "a map of strings (as a header: JSON)");
   const entries = Object.entries(tags);
-  if (entries.length > LIMITS.tagsMax) throw wrong(path, `at most ${LIMITS.tagsMax} tags`);
+  if (entries.length > LIMITS.tagsMax) throw wrongField(path, `at most ${LIMITS.tagsMax} tags`);
   return Object.fromEntries(entries.map(([name, tag]) => [label(name, path), label(tag, `${path}.${clip(name)}`)]));
 }
 
@@ -130,14 +131,6 @@ function notBuilt(key: string): GatewayError {
   return new GatewayError("unsupported_feature", `${key} is not available in this build of the gateway; leave it out`, {
     param: key,
   });
-}
-
-function wrong(path: string, want: string): GatewayError {
-  return new GatewayError("invalid_request", `${path} must be ${want}`, { param: path });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function clip(text: string): string {

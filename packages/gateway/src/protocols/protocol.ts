@@ -2,6 +2,7 @@ import type { Usage } from "@sluicegate/contract";
 import type { Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
 import type { StreamPart } from "../core/stream-part.ts";
+import { type Fields, isObject } from "./field-checks.ts";
 
 /** An answer that carries an error, in a client's dialect. Headers are flat. */
 export interface ErrorAnswer {
@@ -63,11 +64,20 @@ export interface Protocol {
 
   /** The same-dialect lane: the client's bytes with the model and what policy changes spliced in. */
   passRequest(call: Call, model: string, quirks: Quirks): Buffer;
-  /** What a 200 JSON answer says. Returns a failure for one that is broken or holds an error. */
-  readReply(body: Buffer, quirks: Quirks): ReplyFacts | { failure: ProviderFailure };
+  /** What a 200 JSON answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
+  readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFacts | FailedReply;
   streamReader(quirks: Quirks): StreamReader;
-  /** The class of an error answer (or of an error inside a stream, `body` being the event's JSON text). */
-  classifyFailure(status: number, headers: Record<string, string>, body: Buffer): ProviderFailure;
+  /**
+   * The class of an error answer (or of an error inside a stream, `body` being the event's JSON text).
+   * `nowMs` is the wall clock: some answers say until when they want to be left alone.
+   */
+  classifyFailure(status: number, headers: Record<string, string>, body: Buffer, nowMs: number): ProviderFailure;
+}
+
+/** A 200 that is no answer. What it used is billed all the same. */
+export interface FailedReply {
+  failure: ProviderFailure;
+  usage: Usage | null;
 }
 
 /** Lays a later report over an earlier one, field by field: absent counts stay. */
@@ -79,6 +89,24 @@ export function mergeUsage(into: Usage, report: Partial<Usage>): void {
 }
 
 /** A 200 whose body is broken. */
-export function invalidReply(status: number, message: string): ProviderFailure {
-  return { class: "invalid_response", message, httpStatus: status, retryAfterMs: null, ambiguous: true };
+export function invalidReply(message: string): FailedReply {
+  return {
+    failure: { class: "invalid_response", message, httpStatus: 200, retryAfterMs: null, ambiguous: true },
+    usage: null,
+  };
+}
+
+/** A body as a JSON object; null for anything else. */
+export function replyObject(body: Buffer): Fields | null {
+  try {
+    const reply: unknown = JSON.parse(body.toString("utf8"));
+    return isObject(reply) ? reply : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A count a provider reports, as a whole number; undefined for what is none. */
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
 }

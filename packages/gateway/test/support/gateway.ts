@@ -6,6 +6,7 @@ import type { RequestRecord } from "@sluicegate/contract";
 import { type Simulator, startSimulator } from "@sluicegate/simulator";
 import { environmentOf } from "../../src/config/env.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import type { ClientWaits } from "../../src/core/limits.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type Gateway, startGateway } from "../../src/start-gateway.ts";
 import { type Log, silentLog } from "../../src/telemetry/log.ts";
@@ -50,6 +51,8 @@ export interface TestGatewayOptions {
   /** The whole config; `SIMULATOR` in it becomes the simulator's base URL, `KEYHASH` the hash of CLIENT_KEY. */
   config?: string;
   log?: Log;
+  /** How long the gateway waits for its clients. */
+  waits?: Partial<ClientWaits>;
   variables?: Record<string, string>;
 }
 
@@ -80,6 +83,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock: systemClock,
     random: systemRandom(),
     log: options.log ?? silentLog,
+    waits: options.waits,
   });
   const admin = (path: string): Promise<Response> =>
     fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });

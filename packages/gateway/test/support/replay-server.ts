@@ -46,36 +46,42 @@ export interface Seen {
   body: string;
 }
 
-/** A server that answers every request with the record that was put up last. */
+/** Header that names the place a record was put up at, for callers who have several up at once. */
+export const PLACE_HEADER = "x-replay-place";
+
+/** A server that answers every request with the record that was put up last, at the place the request names. */
 export interface ReplayServer {
   url: string;
   /** Puts a record up; `cut` cuts its body into pieces of that many bytes, each a write of its own. */
-  serve(record: TrafficRecord, cut?: number): void;
-  seen(): Seen | null;
+  serve(record: TrafficRecord, cut?: number, place?: string): void;
+  seen(place?: string): Seen | null;
   close(): Promise<void>;
 }
 
 /** Starts a replay server on a free loopback port. */
 export async function startReplayServer(): Promise<ReplayServer> {
-  let current: { record: TrafficRecord; cut: number | undefined } | null = null;
-  let seen: Seen | null = null;
+  const current = new Map<string, { record: TrafficRecord; cut: number | undefined }>();
+  const seen = new Map<string, Seen>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      seen = { path: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString("utf8") };
-      if (current) replay(current.record, current.cut, response);
+      const place = String(request.headers[PLACE_HEADER] ?? "");
+      const body = Buffer.concat(chunks).toString("utf8");
+      seen.set(place, { path: request.url ?? "", headers: request.headers, body });
+      const served = current.get(place);
+      if (served) replay(served.record, served.cut, response);
       else response.writeHead(500).end("no record");
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    serve(record, cut) {
-      current = { record, cut };
-      seen = null;
+    serve(record, cut, place = "") {
+      current.set(place, { record, cut });
+      seen.delete(place);
     },
-    seen: () => seen,
+    seen: (place = "") => seen.get(place) ?? null,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -94,6 +100,8 @@ const FRAMING = new Set([
   "date",
 ]);
 
+const TURNS_MAX = 400;
+
 function replay(record: TrafficRecord, cut: number | undefined, response: ServerResponse): void {
   const headers = Object.fromEntries(
     Object.entries(record.response.headers).filter(([name]) => !FRAMING.has(name.toLowerCase())),
@@ -104,15 +112,16 @@ function replay(record: TrafficRecord, cut: number | undefined, response: Server
     response.end(bytes);
     return;
   }
+  // Every piece is a chunk of its own; a long body sends several in one turn, so that small cuts do not take seconds.
+  const piecesATurn = Math.ceil(bytes.length / cut / TURNS_MAX);
   let at = 0;
   const next = (): void => {
-    if (at >= bytes.length) {
-      response.end();
-      return;
+    for (let piece = 0; piece < piecesATurn && at < bytes.length; piece++) {
+      response.write(bytes.subarray(at, at + cut));
+      at += cut;
     }
-    response.write(bytes.subarray(at, at + cut));
-    at += cut;
-    setImmediate(next);
+    if (at >= bytes.length) response.end();
+    else setImmediate(next);
   };
   next();
 }

@@ -6,7 +6,7 @@ const STREAM = { stream: true, stream_options: { include_usage: true } };
 
 /** Counts the deltas with text in what a raw call saw. */
 function deltas(body: string): number {
-  return body.split('"delta":{"content":"').length - 1 - body.split('"content":""').length + 1;
+  return body.split('"delta":{"content":"').length - 1;
 }
 
 describe("errors", () => {
@@ -42,6 +42,9 @@ describe("errors", () => {
     };
     expect(await statuses("error?status=503&times=2", 4)).toEqual([503, 503, 200, 200]);
     expect(await statuses("error?every=2", 4)).toEqual([200, 500, 200, 500]);
+    await chat(simulator, "error?status=429&times=1&retry_after=2");
+    const spared = await chat(simulator, "error?status=429&times=1&retry_after=2");
+    expect([spared.status, spared.headers.get("retry-after")]).toEqual([200, null]);
     simulator.reset();
     expect(await statuses("error?status=503&times=2", 1)).toEqual([503]);
   });
@@ -82,6 +85,7 @@ describe("errors", () => {
     expect(after[4]).toBe("[DONE]");
     expect(await (await chat(simulator, "errorafter?named=1", STREAM)).text()).toContain("event: error\ndata: {");
     expect((await chat(simulator, "errorafter")).status).toBe(500);
+    expect(simulator.invoice().lines).toHaveLength(2);
     expect(simulator.invoice().lines.every((line) => line.output_tokens > 0 && !line.reported)).toBe(true);
   });
 });

@@ -12,7 +12,7 @@ test("pieces join to the text again", () => {
     for (const cut of ["words", "fragments", "whole"] as const) {
       const pieces = piecesOf(textPart("text", text, cut));
       expect(pieces.join("")).toBe(text);
-      expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+      expect(pieces.every((piece) => Buffer.from(piece).toString() === piece)).toBe(true);
     }
   }
   expect(piecesOf(fillerPart("text", 20))).toHaveLength(20);

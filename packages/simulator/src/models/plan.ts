@@ -11,7 +11,7 @@ export interface Usage {
 }
 
 /** A tool call; its arguments are the text of the part that holds it. */
-export interface PlannedCall {
+interface PlannedCall {
   readonly kind: "function" | "custom" | "legacy";
   readonly name: string;
 }

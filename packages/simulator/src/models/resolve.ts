@@ -11,7 +11,17 @@ export const MODELS: ReadonlyMap<string, Behaviour> = new Map(
 );
 
 const ECHO: Behaviour = TEXT_MODELS.echo;
-const PACE: readonly (keyof Settings)[] = ["latency", "first_token", "between", "keepalive", "preamble", "quirk"];
+/** What belongs to the misbehaving and goes with it. */
+const SPARED: readonly (keyof Settings)[] = [
+  "latency",
+  "first_token",
+  "between",
+  "keepalive",
+  "preamble",
+  "quirk",
+  "retry_after",
+  "retry_after_ms",
+];
 
 /** A model name, read. `full` is the name as asked, options and all. */
 export interface Model {
@@ -39,8 +49,8 @@ export function resolveModel(full: string): Model {
   return { full, behaviour, settings: { ...behaviour.defaults, ...given } };
 }
 
-/** The model on a call that `times` or `every` spares: echo with the same figures, no waits, no quirks. */
+/** The model on a call that `times` or `every` spares: echo with the same figures, no waits, quirks or retry hints. */
 export function spared(model: Model): Model {
-  const kept = Object.entries(model.settings).filter(([name]) => !PACE.some((dropped) => dropped === name));
+  const kept = Object.entries(model.settings).filter(([name]) => !SPARED.some((dropped) => dropped === name));
   return { full: model.full, behaviour: ECHO, settings: Object.fromEntries(kept) };
 }

@@ -3,6 +3,8 @@ import { ERROR_SHAPES, type ErrorShape, refuse } from "./problem.ts";
 const UNIT_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const WAIT_MS_MAX = 24 * 3_600_000;
 const COUNT_MAX = 1_000_000_000;
+/** What is made one by one, such as deltas, stops here. */
+const PIECES_MAX = 1_000_000;
 
 /** The oddities that `quirk=a,b` may ask for; a wire format ignores those that mean nothing in it. */
 export const QUIRKS: readonly string[] = [
@@ -47,6 +49,11 @@ const count: Parse<number> = (value, option) => {
   return number;
 };
 
+const pieces: Parse<number> = (value, option) => {
+  const number = count(value, option);
+  return number <= PIECES_MAX ? number : refuse(`option ${option} wants at most ${PIECES_MAX}`, "model");
+};
+
 const flag: Parse<boolean> = (value, option) => {
   if (value === "1" || value === "true" || value === "") return true;
   if (value === "0" || value === "false") return false;
@@ -82,7 +89,7 @@ const PARSERS = {
   first_token: duration,
   between: duration,
   keepalive: duration,
-  preamble: count,
+  preamble: pieces,
   // bytes
   chunk: count,
   crlf: flag,
@@ -94,7 +101,7 @@ const PARSERS = {
   cache_write: count,
   reasoning: count,
   // answer
-  tokens: count,
+  tokens: pieces,
   finish: text,
   served: text,
   quirk: quirks,
@@ -109,7 +116,7 @@ const PARSERS = {
   retry_after: headerText,
   retry_after_ms: count,
   // one behaviour's own
-  after: count,
+  after: pieces,
   fin: flag,
   status,
   code: text,
@@ -119,7 +126,7 @@ const PARSERS = {
   shape,
   should_retry: flag,
   bytes: count,
-  calls: count,
+  calls: pieces,
   args: text,
   always: flag,
   field: text,

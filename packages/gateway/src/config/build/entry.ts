@@ -1,5 +1,5 @@
 import type { Path, Place, Problems } from "../problems.ts";
-import { type ConfigNode, placeAt, scalarsOf } from "../yaml/node.ts";
+import { type ConfigNode, keyPlaceAt, placeAt, scalarsOf } from "../yaml/node.ts";
 
 /**
  * One named object of the config. `broken`: its faults are told; what could be read may still be looked at for more.
@@ -18,6 +18,11 @@ export interface Entry<T> {
 /** Tells of a fault at a place inside an entry. */
 export function errorIn(entry: Entry<unknown>, below: Path, message: string, problems: Problems): void {
   problems.error(below.length === 0 ? entry.keyAt : placeAt(entry.node, below), [...entry.path, ...below], message);
+}
+
+/** The same where the key itself is at fault. */
+export function errorAtKey(entry: Entry<unknown>, below: Path, key: string, message: string, problems: Problems): void {
+  problems.error(keyPlaceAt(entry.node, below, key), [...entry.path, ...below, key], message);
 }
 
 /** The same for what is only doubtful. */

@@ -6,7 +6,7 @@ import type { ProviderInput } from "../schema/providers.ts";
 import type { ProviderConfig } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
 import { hasVersion, httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
-import { type Entry, errorIn, warnIn } from "./entry.ts";
+import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
 import { proxyFromEnvironment } from "./proxy.ts";
 
@@ -114,7 +114,7 @@ function headersOf(job: Job): Record<string, Secret> {
   const headers: Record<string, Secret> = Object.create(null);
   for (const [name, value] of Object.entries(job.input.headers ?? {})) {
     const fault = headerNameFault(name) ?? (name.toLowerCase() in headers ? "stands here twice" : null);
-    if (fault) errorIn(job.entry, ["headers", name], `\`${name}\` ${fault}`, job.problems);
+    if (fault) errorAtKey(job.entry, ["headers"], name, `\`${name}\` ${fault}`, job.problems);
     const valueFault = headerValueFault(value);
     if (valueFault) errorIn(job.entry, ["headers", name], `the value of \`${name}\` ${valueFault}`, job.problems);
     headers[name.toLowerCase()] = secretAt(job, ["headers", name], value);

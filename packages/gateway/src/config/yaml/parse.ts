@@ -1,10 +1,9 @@
-import type { Document, LineCounter } from "yaml";
-import { LineCounter as Lines, Parser, parseDocument } from "yaml";
+import { type Document, Parser, parseDocument } from "yaml";
 import { BOUNDS } from "../bounds.ts";
 import { newProblems, type Problems } from "../problems.ts";
 import type { ConfigProblem } from "../snapshot.ts";
 import type { MapNode } from "./node.ts";
-import { placeOf } from "./place-of.ts";
+import { type PlaceOf, placesIn } from "./place-of.ts";
 import { syntaxMessage } from "./syntax-message.ts";
 import { toTree } from "./tree.ts";
 
@@ -19,37 +18,32 @@ export function parseYaml(text: string, file: string): { tree: MapNode | null; p
 }
 
 function parse(text: string, file: string, problems: Problems): MapNode | null {
-  const refuse = (line: number, column: number, message: string): null => {
-    problems.error({ file, line, column }, "", message);
+  const placeOf = placesIn(text, file);
+  const refuse = (offset: number, message: string): null => {
+    problems.error(placeOf(offset), "", message);
     return null;
   };
   if (text.startsWith("\uFEFF")) {
-    return refuse(1, 1, "starts with a byte order mark; save it as UTF-8 without one (in Notepad: `UTF-8`)");
+    return refuse(0, "starts with a byte order mark; save it as UTF-8 without one (in Notepad: `UTF-8`)");
   }
   if (text.includes("\uFFFD") || text.includes("\0")) {
-    return refuse(...position(text, text.search(/[\uFFFD\0]/)), "is not UTF-8 text here; save it as UTF-8");
+    return refuse(text.search(/[\uFFFD\0]/), "is not UTF-8 text here; save it as UTF-8");
   }
-  if (depthOf(text) > BOUNDS.depthMax) return refuse(1, 1, `is nested deeper than ${BOUNDS.depthMax} levels`);
-  const lines = new Lines();
+  if (depthOf(text) > BOUNDS.depthMax) return refuse(0, `is nested deeper than ${BOUNDS.depthMax} levels`);
   const options = { version: "1.2", schema: "core", merge: false, uniqueKeys: false, prettyErrors: false } as const;
-  const document = parseDocument(text, { ...options, lineCounter: lines });
-  reportSyntax(document, lines, file, problems);
+  const document = parseDocument(text, options);
+  reportSyntax(document, placeOf, problems);
   if (problems.hasErrors()) return null;
-  return toTree(document, lines, file, problems);
+  return toTree(document, placeOf, problems);
 }
 
-function reportSyntax(document: Document.Parsed, lines: LineCounter, file: string, problems: Problems): void {
+function reportSyntax(document: Document.Parsed, placeOf: PlaceOf, problems: Problems): void {
   if (document.directives?.yaml.version !== "1.2") {
-    problems.error({ file, line: 1, column: 1 }, "", "only YAML 1.2 is read; remove the %YAML line");
+    problems.error(placeOf(0), "", "only YAML 1.2 is read; remove the %YAML line");
   }
   for (const error of [...document.errors, ...document.warnings]) {
-    problems.error(placeOf(error.pos[0], lines, file), "", syntaxMessage(error.code, error.message));
+    problems.error(placeOf(error.pos[0]), "", syntaxMessage(error.code, error.message));
   }
-}
-
-function position(text: string, offset: number): [line: number, column: number] {
-  const before = text.slice(0, offset).split("\n");
-  return [before.length, (before.at(-1)?.length ?? 0) + 1];
 }
 
 /**

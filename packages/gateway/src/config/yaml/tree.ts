@@ -1,14 +1,12 @@
-import type { Document, LineCounter, Node, Pair } from "yaml";
-import { isAlias, isMap, isNode, isScalar, isSeq } from "yaml";
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, type Pair } from "yaml";
 import { BOUNDS } from "../bounds.ts";
 import type { Path, Place, Problems } from "../problems.ts";
 import type { ConfigNode, MapEntry, MapNode } from "./node.ts";
 import { scalarNode } from "./node.ts";
-import { placeOf } from "./place-of.ts";
+import type { PlaceOf } from "./place-of.ts";
 
 interface Walk {
-  file: string;
-  lines: LineCounter;
+  placeOf: PlaceOf;
   problems: Problems;
   anchors: Map<string, Node>;
   /** Aliases being expanded, outermost first: meeting one again is a circle. */
@@ -17,11 +15,11 @@ interface Walk {
 }
 
 /** The tree of a parsed document, aliases expanded; null when the document is not a map or too large. */
-export function toTree(document: Document, lines: LineCounter, file: string, problems: Problems): MapNode | null {
+export function toTree(document: Document, placeOf: PlaceOf, problems: Problems): MapNode | null {
   const root = document.contents;
-  const start: Place = { file, line: 1, column: 1 };
+  const start = placeOf(0);
   if (root === null || (isScalar(root) && root.value === null)) return { kind: "map", at: start, entries: new Map() };
-  const walk: Walk = { file, lines, problems, anchors: new Map(), expanding: new Set(), nodes: 0 };
+  const walk: Walk = { placeOf, problems, anchors: new Map(), expanding: new Set(), nodes: 0 };
   const tree = convert(root, walk, []);
   if (walk.nodes > BOUNDS.nodesMax) {
     problems.error(start, "", `holds over ${BOUNDS.nodesMax} values once its aliases are expanded`);
@@ -34,7 +32,7 @@ export function toTree(document: Document, lines: LineCounter, file: string, pro
 
 function convert(node: Node, walk: Walk, path: Path): ConfigNode | null {
   if (++walk.nodes > BOUNDS.nodesMax) return null;
-  const at = placeOf(node.range?.[0] ?? 0, walk.lines, walk.file);
+  const at = walk.placeOf(node.range?.[0] ?? 0);
   if (isAlias(node)) return expand(node.source, at, walk, path);
   if (node.anchor !== undefined) walk.anchors.set(node.anchor, node);
   if (path.length > BOUNDS.depthMax) {
@@ -82,7 +80,7 @@ function mapEntries(pairs: Pair[], walk: Walk, path: Path): Map<string, MapEntry
 
 /** A key is taken as written, so that a tenant `007` stays `007`. */
 function keyOf(key: unknown, walk: Walk, path: Path): { name: string; at: Place } | null {
-  const at = placeOf(isNode(key) ? (key.range?.[0] ?? 0) : 0, walk.lines, walk.file);
+  const at = walk.placeOf(isNode(key) ? (key.range?.[0] ?? 0) : 0);
   const name = isScalar(key) && key.value !== null ? (typeof key.value === "string" ? key.value : key.source) : null;
   const refuse = (message: string): null => {
     walk.problems.error(at, path, message);

@@ -19,6 +19,9 @@ import { type MessageFacts, readMessages } from "./messages.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
 const BYTES_PER_TOKEN = 4;
+/** The output cap's two spellings; the first that is set counts. */
+const CAP_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
+const NOWHERE = { valueStart: 0, valueEnd: 0 };
 
 /**
  * Decodes and checks a Chat Completions body. Known fields of the wrong type are refused with their path;
@@ -33,6 +36,7 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
   checkSampling(body);
   const stream = checkBoolean(body, "stream");
   const streamOptions = checkStreamOptions(body);
+  const [maxOutputTokens, olderCap] = CAP_FIELDS.map((key) => checkInteger(body, key));
   const platform = platformFields(body, header);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
@@ -44,7 +48,7 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
     alias,
     stream,
     needs: needsOf(body, facts),
-    maxOutputTokens: checkInteger(body, "max_completion_tokens") ?? checkInteger(body, "max_tokens"),
+    maxOutputTokens: maxOutputTokens ?? olderCap ?? null,
     choices: Math.max(1, checkInteger(body, "n") ?? 1),
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
     holdsToolResults: facts.holdsToolResults,
@@ -62,27 +66,40 @@ export function passRequest(call: Call, model: string, quirks: Quirks): Buffer {
   const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
   const additions: string[] = [];
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
-  if (call.stream) askForUsage(call.body, quirks, edits, additions);
-  const field = quirks.maxTokensField;
-  const other = field === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  if (field && !isAbsent(call.body[other])) edits.set(other, isAbsent(call.body[field]) ? { rename: field } : null);
-  if (field && edits.has(other) && Object.hasOwn(call.body, field) && isAbsent(call.body[field]))
-    edits.set(field, null);
+  if (call.stream) askForUsage(call, quirks, edits, additions);
+  if (quirks.maxTokensField) renameCap(call.body, quirks.maxTokensField, edits);
   return editMembers(call.raw, call.members, edits, additions);
 }
 
-function askForUsage(body: Fields, quirks: Quirks, edits: Map<string, Edit>, additions: string[]): void {
-  const given = body["stream_options"];
+/** The output cap in the one spelling the upstream takes: the one that was counted, where the client sent both. */
+function renameCap(body: Fields, field: string, edits: Map<string, Edit>): void {
+  const given = CAP_FIELDS.find((key) => !isAbsent(body[key]));
+  if (given === undefined) return;
+  for (const key of CAP_FIELDS) if (key !== given && Object.hasOwn(body, key)) edits.set(key, null);
+  if (given !== field) edits.set(given, { rename: field });
+}
+
+function askForUsage(call: Call, quirks: Quirks, edits: Map<string, Edit>, additions: string[]): void {
+  const { body, raw, members } = call;
+  if (!Object.hasOwn(body, "stream_options")) {
+    if (quirks.streamOptions) additions.push('"stream_options":{"include_usage":true}');
+    return;
+  }
   if (!quirks.streamOptions) {
-    if (Object.hasOwn(body, "stream_options")) edits.set("stream_options", null);
-  } else if (isObject(given)) {
-    if (given["include_usage"] !== true) {
-      edits.set("stream_options", { value: JSON.stringify({ ...given, include_usage: true }) });
-    }
-  } else if (Object.hasOwn(body, "stream_options")) {
+    edits.set("stream_options", null);
+    return;
+  }
+  const given = body["stream_options"];
+  if (!isObject(given)) {
     edits.set("stream_options", { value: '{"include_usage":true}' });
-  } else {
-    additions.push('"stream_options":{"include_usage":true}');
+  } else if (given["include_usage"] !== true) {
+    // The last of a repeated member is the one that holds. What else it says keeps its bytes.
+    const { valueStart, valueEnd } = members.findLast((member) => member.key === "stream_options") ?? NOWHERE;
+    const options = raw.subarray(valueStart, valueEnd);
+    const asked = Object.hasOwn(given, "include_usage");
+    const edit = new Map<string, Edit>(asked ? [["include_usage", { value: "true" }]] : []);
+    const value = editMembers(options, membersOf(options), edit, asked ? [] : ['"include_usage":true']);
+    edits.set("stream_options", { value: value.toString("utf8") });
   }
 }
 
@@ -127,7 +144,7 @@ function checkStreamOptions(body: Fields): Fields | null {
   const options = body["stream_options"];
   if (isAbsent(options)) return null;
   if (!isObject(options)) throw wrongField("stream_options", "an object");
-  checkBoolean(options, "include_usage");
+  checkBoolean(options, "include_usage", "stream_options.include_usage");
   return options;
 }
 
@@ -143,6 +160,8 @@ function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
 }
 
 function asksForReasoning(body: Fields): boolean {
-  const effort = body["reasoning_effort"];
-  return (typeof effort === "string" && effort !== "none") || isObject(body["reasoning"]) || isObject(body["thinking"]);
+  const { reasoning_effort: effort, reasoning, thinking } = body;
+  if (typeof effort === "string" && effort !== "none") return true;
+  if (isObject(reasoning)) return reasoning["effort"] !== "none" && reasoning["enabled"] !== false;
+  return isObject(thinking) && thinking["type"] !== "disabled";
 }

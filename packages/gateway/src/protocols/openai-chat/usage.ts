@@ -1,14 +1,10 @@
 import type { Usage } from "@sluicegate/contract";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { Quirks } from "../protocol.ts";
-
-function count(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
-}
+import { type Quirks, tokenCount } from "../protocol.ts";
 
 function firstCount(...values: unknown[]): number | undefined {
   for (const value of values) {
-    const found = count(value);
+    const found = tokenCount(value);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -24,8 +20,8 @@ function firstCount(...values: unknown[]): number | undefined {
  */
 export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
   if (!isObject(raw)) return null;
-  const input = count(raw["prompt_tokens"]);
-  const completion = count(raw["completion_tokens"]);
+  const input = tokenCount(raw["prompt_tokens"]);
+  const completion = tokenCount(raw["completion_tokens"]);
   if (input === undefined && completion === undefined) return null;
   const inputDetails = isObject(raw["prompt_tokens_details"]) ? raw["prompt_tokens_details"] : {};
   const outputDetails = isObject(raw["completion_tokens_details"]) ? raw["completion_tokens_details"] : {};
@@ -50,9 +46,9 @@ export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
   return usage;
 }
 
-function outputOf(raw: Fields, input: number, completion: number, reasoning: number, quirks: Quirks): number {
-  const total = count(raw["total_tokens"]);
-  if (total !== undefined && total > input + completion) return total - input;
+function outputOf(raw: Fields, input: number | undefined, completion: number, reasoning: number, quirks: Quirks): number {
+  const total = tokenCount(raw["total_tokens"]);
+  if (total !== undefined && input !== undefined && total > input + completion) return total - input;
   if (!quirks.reasoningInOutput) return completion + reasoning;
   // Reasoning above the completion cannot be inside it (seen at two resellers); what was thought was also written.
   return Math.max(completion, reasoning);

@@ -1,13 +1,14 @@
-import { noUsage } from "@sluicegate/contract";
-import type { Call } from "../../core/call.ts";
+import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Call, ReplyFacts } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
+import { checkInteger, checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
+import { holdsError, statusNamed } from "../error-facts.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "../openai-answer.ts";
 import { classifyFailure } from "../openai-error.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
-import { invalidReply, type Protocol } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Protocol, type Quirks, replyObject, tokenCount } from "../protocol.ts";
 
 /** OpenAI Embeddings (WIRE A4): POST /v1/embeddings, passed through with the model spliced. Never a stream. */
 export const openaiEmbeddings: Protocol = {
@@ -34,10 +35,10 @@ function decodeRequest(raw: Buffer, header: (name: string) => string | undefined
   const body = parseJsonObject(raw, header("content-type"));
   const members = membersOf(raw);
   const alias = checkModel(body);
-  const input = body["input"];
-  if (isAbsent(input)) throw missingField("input", "a string, an array of strings, or tokens");
-  if (typeof input !== "string" && !Array.isArray(input)) throw wrongField("input", "a string or an array");
-  if (input.length === 0) throw wrongField("input", "not empty");
+  checkInput(body["input"]);
+  checkInteger(body, "dimensions");
+  const format = body["encoding_format"];
+  if (!isAbsent(format) && typeof format !== "string") throw wrongField("encoding_format", "float or base64");
   const platform = platformFields(body, header);
   if (platform.user === undefined && typeof body["user"] === "string" && body["user"] !== "") {
     platform.user = body["user"].slice(0, LIMITS.labelCharsMax);
@@ -61,30 +62,44 @@ function decodeRequest(raw: Buffer, header: (name: string) => string | undefined
   };
 }
 
+/** A text, texts, the tokens of a text, or the tokens of several. */
+function checkInput(input: unknown): void {
+  if (isAbsent(input)) throw missingField("input", "a string, an array of strings, or tokens");
+  if (typeof input !== "string" && !Array.isArray(input)) throw wrongField("input", "a string or an array");
+  if (input.length === 0) throw wrongField("input", "not empty");
+  if (typeof input === "string") return;
+  input.forEach((item: unknown, index) => {
+    const tokens = Array.isArray(item) && item.every((token) => Number.isInteger(token));
+    if (typeof item === "string" || Number.isInteger(item) || tokens) return;
+    throw wrongField(`input[${index}]`, "a string, a token, or an array of tokens");
+  });
+}
+
 function passRequest(call: Call, model: string): Buffer {
   const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   return editMembers(call.raw, call.members, edits, []);
 }
 
-function readReply(body: Buffer): ReturnType<Protocol["readReply"]> {
-  let reply: unknown;
-  try {
-    reply = JSON.parse(body.toString("utf8"));
-  } catch {
-    return { failure: invalidReply(200, "the answer is not JSON") };
+function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {
+  const reply = replyObject(body);
+  if (!reply) return invalidReply("the answer is no JSON object");
+  const usage = readUsage(reply["usage"]);
+  if (holdsError(reply["error"])) {
+    return { failure: classifyFailure(statusNamed(reply) ?? 502, {}, body, nowMs), usage };
   }
-  if (!isObject(reply)) return { failure: invalidReply(200, "the answer is no JSON object") };
-  if (!isAbsent(reply["error"])) return { failure: classifyFailure(502, {}, body) };
-  if (!Array.isArray(reply["data"])) return { failure: invalidReply(200, "the answer holds no data") };
-  const report = reply["usage"];
-  const usage = noUsage();
-  const tokens = isObject(report) ? (report["prompt_tokens"] ?? report["total_tokens"]) : undefined;
-  if (typeof tokens === "number" && tokens >= 0) usage.input_tokens = Math.round(tokens);
+  if (!Array.isArray(reply["data"])) return { ...invalidReply("the answer holds no data"), usage };
   return {
     model: typeof reply["model"] === "string" ? reply["model"] : null,
-    usage: typeof tokens === "number" ? usage : null,
+    usage,
     finishReason: "stop",
     outputChars: 0,
   };
+}
+
+/** Some report the total alone (Voyage): all of it is input. */
+function readUsage(report: unknown): Usage | null {
+  if (!isObject(report)) return null;
+  const tokens = tokenCount(report["prompt_tokens"]) ?? tokenCount(report["total_tokens"]);
+  return tokens === undefined ? null : { ...noUsage(), input_tokens: tokens };
 }
