@@ -30,6 +30,7 @@ const BY_CODE: Readonly<Record<Exclude<ErrorCode, "cancelled"> | ClientErrorCode
   guardrail_blocked: [ContentBlockedError, 400],
   invalid_api_key: [AuthenticationError, 401],
   model_not_allowed: [PermissionError, 403],
+  permission_denied: [PermissionError, 403],
   residency_violation: [PermissionError, 403],
   classification_violation: [PermissionError, 403],
   model_not_found: [NotFoundError, 404],

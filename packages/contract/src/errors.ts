@@ -11,6 +11,7 @@ export const ERROR_CODES = [
   "guardrail_blocked",
   "invalid_api_key",
   "model_not_allowed",
+  "permission_denied",
   "residency_violation",
   "classification_violation",
   "model_not_found",

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import { createConsoleLinks } from "./admin/console-links.ts";
 import { createControlPlane } from "./admin/control-plane.ts";
@@ -7,13 +6,12 @@ import { type App, type ClosableDoor, type ControlSeat, startApp } from "./app.t
 import { ConfigStore, type ReloadResult } from "./config/config-store.ts";
 import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
-import type { AdminKey, Snapshot } from "./config/snapshot.ts";
 import type { Clock } from "./core/clock.ts";
 import type { ClientWaits } from "./core/limits.ts";
 import type { Random } from "./core/random.ts";
 import { probeModels } from "./http/probe-models.ts";
 import { bookPrice } from "./ledger/price-book.ts";
-import { openLedgerReader } from "./ledger/reader.ts";
+import { openLedgerReaderThread } from "./ledger/reader-thread.ts";
 import type { Log } from "./telemetry/log.ts";
 import { VERSION } from "./version.ts";
 
@@ -57,18 +55,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const dev: DevKey | null = store.source.file === null ? devKey(dataDir, random) : null;
     const links = createConsoleLinks(clock, random);
     const startedAt = clock.now();
-    const control = (seat: ControlSeat): Promise<ClosableDoor> =>
-      createControlPlane({
-        ...seat,
-        random,
-        startedAt,
-        version: VERSION,
-        reader: openLedgerReader(seat.databasePath),
-        consoleLinks: links,
-        adminKeys: () => adminKeysOf(seat.snapshot(), environment),
+    const control = (seat: ControlSeat): Promise<ClosableDoor> => {
+      // A report over many rows takes a while: it is read on a thread of its own.
+      const reader = openLedgerReaderThread(seat.databasePath);
+      return createControlPlane({
+        ...{ ...seat, random, startedAt, reader, version: VERSION, consoleLinks: links },
+        adminKeys: () => seat.snapshot().adminKeys,
         configState: () => stateOf(store),
         reload: () => store.reload(),
       });
+    };
     const app = await startApp({
       ...{ snapshot: store.current, dataDir, log, clock, random, control, waits: options.waits },
       extraKeys: dev ? [dev.entry] : [],
@@ -142,9 +138,4 @@ function placeOf(problem: { file: string | null; line: number | null; column: nu
 function stateOf(store: ConfigStore): ConfigState {
   const { revision, loadedAt } = store.current;
   return { revision, loadedAt, state: store.state === "ok" ? "ok" : "last_good" };
-}
-
-function adminKeysOf(snapshot: Snapshot, environment: Environment): readonly AdminKey[] {
-  const own = environment.get("SLUICEGATE_ADMIN_KEY");
-  return own ? [...snapshot.adminKeys, { hash: hash("sha256", own), role: "admin", tenant: null }] : snapshot.adminKeys;
 }

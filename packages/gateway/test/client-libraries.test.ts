@@ -6,14 +6,25 @@ import { generateObject, generateText, jsonSchema, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENT_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
 
-const CITY = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false } as const;
+const CITY = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+} as const;
 
 describe("client libraries, with only base URL and key changed", () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
     gateway = await startTestGateway({
-      chains: { default: ["sim/echo"], tool: ["sim/tool"], fallback: ["sim/error?status=503", "sim/echo"], json: ["sim/json"], filter: ["sim/filter"] },
+      chains: {
+        default: ["sim/echo"],
+        tool: ["sim/tool"],
+        fallback: ["sim/error?status=503", "sim/echo"],
+        json: ["sim/json"],
+        filter: ["sim/filter"],
+      },
     });
   });
   afterAll(() => gateway.close());
@@ -40,7 +51,9 @@ describe("client libraries, with only base URL and key changed", () => {
       const result = streamText({
         model: model("tool"),
         prompt: "weather?",
-        tools: { get_weather: tool({ description: "weather", inputSchema: jsonSchema<{ city: string }>(CITY as never) }) },
+        tools: {
+          get_weather: tool({ description: "weather", inputSchema: jsonSchema<{ city: string }>(CITY as never) }),
+        },
       });
       await result.consumeStream();
       const [call] = await result.toolCalls;
@@ -49,13 +62,20 @@ describe("client libraries, with only base URL and key changed", () => {
     });
 
     test("generates an object of a schema", async () => {
-      const { object } = await generateObject({ model: model("json"), schema: jsonSchema<{ city: string }>(CITY as never), prompt: "a city" });
+      const { object } = await generateObject({
+        model: model("json"),
+        schema: jsonSchema<{ city: string }>(CITY as never),
+        prompt: "a city",
+      });
       expect(object).toEqual({ city: expect.any(String) });
     });
 
     test("sees a refused prompt as an error that is not retried", async () => {
       const before = gateway.simulator.requests().total;
-      await expect(generateText({ model: model("filter"), prompt: "x" })).rejects.toMatchObject({ statusCode: 400, isRetryable: false });
+      await expect(generateText({ model: model("filter"), prompt: "x" })).rejects.toMatchObject({
+        statusCode: 400,
+        isRetryable: false,
+      });
       expect(gateway.simulator.requests().total).toBe(before + 1);
     });
   });
@@ -74,13 +94,19 @@ describe("client libraries, with only base URL and key changed", () => {
     });
 
     test("binds tools", async () => {
-      const bound = chat("tool").bindTools([{ type: "function", function: { name: "get_weather", description: "weather", parameters: CITY } }]);
+      const bound = chat("tool").bindTools([
+        { type: "function", function: { name: "get_weather", description: "weather", parameters: CITY } },
+      ]);
       const answer = await bound.invoke("weather?");
       expect(answer.tool_calls?.[0]).toMatchObject({ name: "get_weather", args: { city: expect.any(String) } });
     });
 
     test("embeds", async () => {
-      const embeddings = new OpenAIEmbeddings({ model: "default", apiKey: CLIENT_KEY, configuration: { baseURL: `${gateway.url}/v1` } });
+      const embeddings = new OpenAIEmbeddings({
+        model: "default",
+        apiKey: CLIENT_KEY,
+        configuration: { baseURL: `${gateway.url}/v1` },
+      });
       const [first, second] = await embeddings.embedDocuments(["one", "two"]);
       expect(first?.length).toBeGreaterThan(10);
       expect(second).not.toEqual(first);

@@ -111,7 +111,8 @@ describe("the official OpenAI SDK", () => {
     });
     expect(byDefault.data).toHaveLength(2);
     const first = floats.data[0]?.embedding ?? [];
-    byDefault.data[0]?.embedding.forEach((value, index) => expect(value).toBeCloseTo(first[index] ?? Number.NaN, 6));
+    for (const [index, value] of (byDefault.data[0]?.embedding ?? []).entries())
+      expect(value).toBeCloseTo(first[index] ?? Number.NaN, 6);
   });
 
   test("raises its own error classes", async () => {

@@ -256,7 +256,11 @@ function expectRetryAfter(exchange: Exchange, record: TrafficRecord): void {
   expect(exchange.headers.get("retry-after-ms")).toBe(String(asked));
   expect(exchange.headers.get("retry-after")).toBe(String(Math.ceil(asked / 1_000)));
   const { error } = JSON.parse(exchange.body) as { error: Record<string, unknown> };
-  expect(error).toMatchObject({ type: "rate_limit_error", retry_after_ms: asked, scope: `provider:${exchange.row.provider}` });
+  expect(error).toMatchObject({
+    type: "rate_limit_error",
+    retry_after_ms: asked,
+    scope: `provider:${exchange.row.provider}`,
+  });
 }
 
 async function holds(record: TrafficRecord, source: ChatSource, file: string): Promise<void> {

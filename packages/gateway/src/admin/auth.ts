@@ -10,14 +10,6 @@ export interface Principal {
   keyHash: string | null;
 }
 
-/** They are known, but may not do this: 403. */
-export class PermissionDenied extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "PermissionDenied";
-  }
-}
-
 const KEY_CHARS_MAX = 4_096;
 
 /** Whose admin key this is; null for nobody's. Takes the same time whichever key it is. */
@@ -49,22 +41,25 @@ export function authenticate(keys: readonly AdminKey[], authorization: string | 
   return principal;
 }
 
-/** The tenant to look at, undefined for all. Throws PermissionDenied where a bound key asks for another. */
+/** The tenant to look at, undefined for all. Throws permission_denied where a bound key asks for another. */
 export function tenantScope(principal: Principal, asked: string | undefined): string | undefined {
   if (principal.tenant === null) return asked;
   if (asked === undefined || asked === principal.tenant) return principal.tenant;
-  throw new PermissionDenied(`this key sees tenant ${principal.tenant} only`);
+  throw new GatewayError("permission_denied", `this key sees tenant ${principal.tenant} only`);
 }
 
-/** For what tells of all tenants at once. Throws PermissionDenied for a key bound to one. */
+/** For what tells of all tenants at once. Throws permission_denied for a key bound to one. */
 export function requireUnbound(principal: Principal): void {
   if (principal.tenant === null) return;
-  throw new PermissionDenied(`this key sees tenant ${principal.tenant} only, and this tells of all of them`);
+  throw new GatewayError(
+    "permission_denied",
+    `this key sees tenant ${principal.tenant} only, and this tells of all of them`,
+  );
 }
 
-/** For changes of the gateway itself. Throws PermissionDenied. */
+/** For changes of the gateway itself. Throws permission_denied. */
 export function requireAdmin(principal: Principal): void {
   requireUnbound(principal);
   if (principal.role !== "admin")
-    throw new PermissionDenied(`this needs the role admin; this key is ${principal.role}`);
+    throw new GatewayError("permission_denied", `this needs the role admin; this key is ${principal.role}`);
 }

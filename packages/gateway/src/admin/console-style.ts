@@ -34,10 +34,10 @@ button, .button { font: inherit; padding: .4rem .85rem; border: 1px solid var(--
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .card, .figures > div, table { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; }
 .card { padding: .9rem 1.1rem; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .75rem; margin: 0; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .75rem; margin: 0; }
 .figures > div { padding: .75rem 1rem; }
 dt { color: var(--muted); font-size: .85rem; }
-dd { margin: 0; font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+dd { margin: 0; font-size: 1.2rem; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 dd small { display: block; font-size: .8rem; }
 .notice { margin: .75rem 0 0; padding: .6rem 1rem; border-radius: .5rem; background: var(--warn-bg); color: var(--warn); }
 .notice.bad { background: var(--bad-bg); color: var(--bad); }

@@ -1,5 +1,6 @@
 import { request as httpRequest } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../core/clock.ts";
 import { aRow } from "../ledger/fixtures/rows.ts";
 import { KEYS, startControl, type TestControl } from "./fixtures/control.ts";
 import type { ControlParts } from "./parts.ts";
@@ -110,6 +111,24 @@ describe("what fails inside", () => {
     expect((await post("{", "application/json")).status).toBe(400);
     expect((await post("x", "application/x-odd")).status).toBe(400);
     expect((await post("{}", "application/json")).status).toBe(200);
+  });
+});
+
+describe("a body that does not come", () => {
+  it("does not hold the connection for ever", async () => {
+    const timers: { ms: number; fn: () => void }[] = [];
+    const after = (ms: number, fn: () => void) => {
+      timers.push({ ms, fn });
+      return { cancel: () => {} };
+    };
+    const { url } = await started({ clock: { ...systemClock, after } });
+    const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "100" };
+    const sent = httpRequest(`${url}/console/login`, { method: "POST", headers });
+    const cut = new Promise((resolve) => sent.once("error", resolve));
+    sent.write("key=");
+    while (timers.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    for (const { fn } of timers) fn();
+    expect(await cut).toMatchObject({ code: "ECONNRESET" });
   });
 });
 

@@ -1,7 +1,5 @@
-import type { ErrorBody } from "@sluicegate/contract";
 import { type ErrorDetails, GatewayError, toGatewayError } from "../core/errors.ts";
 import { encodeOpenAiError } from "../protocols/openai-answer.ts";
-import { PermissionDenied } from "./auth.ts";
 
 /** A whole error answer. */
 export interface AdminErrorAnswer {
@@ -15,23 +13,10 @@ export interface AdminErrorAnswer {
 
 /** Anything thrown on the way to an answer, in the OpenAI error shape. No stack and no foreign words leave. */
 export function errorAnswer(thrown: unknown, requestId: string): AdminErrorAnswer {
-  if (thrown instanceof PermissionDenied) return forbidden(thrown, requestId);
   const error = fromFastify(thrown) ?? toGatewayError(thrown);
   const { status, headers, body } = encodeOpenAiError(error, requestId);
   const challenge = status === 401 ? ["www-authenticate", 'Bearer realm="sluicegate admin"'] : [];
   return { status, headers: [...headers, ...challenge], body, fault: error.code === "internal" ? thrown : null };
-}
-
-function forbidden(denied: PermissionDenied, requestId: string): AdminErrorAnswer {
-  const error: ErrorBody = {
-    message: denied.message,
-    type: "permission_error",
-    param: null,
-    code: "permission_denied",
-    request_id: requestId,
-  };
-  const headers = ["content-type", "application/json", "x-should-retry", "false"];
-  return { status: 403, headers, body: JSON.stringify({ error }), fault: null };
 }
 
 /** What fastify itself refuses: its code says what, its words stay here. Null: not of fastify's making. */

@@ -26,7 +26,7 @@ export interface ConfigState {
 }
 
 /** What came of reading the config again: `ok` false means that the old one still holds. */
-export interface ReloadResult {
+interface ReloadResult {
   ok: boolean;
   problems: readonly ConfigProblem[];
 }

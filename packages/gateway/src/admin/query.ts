@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { didYouMean } from "../config/nearest.ts";
 import { GatewayError } from "../core/errors.ts";
 
-/** A query held against its schema. Throws GatewayError invalid_request, naming the parameter. */
+/** A query held against its schema, whose messages are predicates of the parameter. Throws GatewayError invalid_request, naming the parameter. */
 export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
   const read = schema.safeParse(query);
   if (read.success) return read.data;
@@ -17,10 +17,6 @@ export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.o
   }
   const param = String(issue?.path[0] ?? "query");
   const repeated = Array.isArray((query as Record<string, unknown>)[param]);
-  const words = repeated ? "stands in the query more than once" : `is wrong: ${lowerFirst(issue?.message ?? "")}`;
+  const words = repeated ? "stands in the query more than once" : (issue?.message ?? "is wrong");
   throw new GatewayError("invalid_request", `${param} ${words}`, { param });
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -8,6 +8,8 @@ import { readQuery } from "./query.ts";
 
 const PAGE_DEFAULT = 50;
 const PAGE_MAX = 1_000;
+const LIMIT_WORDS = `must be a whole number from 1 to ${PAGE_MAX}`;
+const STATUSES = ["running", "ok", "failed", "refused", "cancelled", "abandoned"] as const;
 
 const time = (words: string) => z.string().describe(`${words}, ISO 8601; UTC where no zone is given.`).optional();
 
@@ -16,10 +18,16 @@ export const requestsQuery = z.strictObject({
   tenant: z.string().optional(),
   alias: z.string().describe("The alias the client asked for.").optional(),
   deployment: z.string().describe("The deployment that served, or that was asked last.").optional(),
-  status: z.enum(["running", "ok", "failed", "refused", "cancelled", "abandoned"]).optional(),
+  status: z.enum(STATUSES, `must be one of ${STATUSES.join(", ")}`).optional(),
   from: time("Started at or after"),
   to: time("Started before"),
-  limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_DEFAULT).describe("Rows of one page."),
+  limit: z.coerce
+    .number(LIMIT_WORDS)
+    .int(LIMIT_WORDS)
+    .min(1, LIMIT_WORDS)
+    .max(PAGE_MAX, LIMIT_WORDS)
+    .default(PAGE_DEFAULT)
+    .describe("Rows of one page."),
   cursor: z.string().describe("`next_cursor` of the page before.").optional(),
 });
 

@@ -19,7 +19,10 @@ export const spendQuery = z.strictObject({
   tenant: z.string().describe("Only what this tenant spent.").optional(),
   from: z.string().describe("Start, ISO 8601. Default: the start of the current month, UTC.").optional(),
   to: z.string().describe("End, exclusive. Default: the end of the current month, UTC.").optional(),
-  format: z.enum(["json", "csv", "focus"]).default("json").describe("`focus` is not in this build."),
+  format: z
+    .enum(["json", "csv", "focus"], "must be json, csv or focus")
+    .default("json")
+    .describe("`focus` is not in this build."),
 });
 
 /** GET /admin/spend: what was used and what it cost, by any dimension. */

@@ -35,7 +35,7 @@ describe("sluicegate check", () => {
     expect(bad.code).toBe(1);
     expect(JSON.parse(bad.out)).toMatchObject({
       ok: false,
-      problems: [{ severity: "error", line: 3, path: "ruotes" }, {}],
+      problems: expect.arrayContaining([expect.objectContaining({ severity: "error", line: 3, path: "ruotes" })]),
     });
     expect(JSON.parse((await runCli("check ok.yaml --json", { dir })).out)).toEqual({ ok: true, problems: [] });
   });

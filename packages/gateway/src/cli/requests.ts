@@ -1,6 +1,6 @@
 import type { RequestRecord } from "@sluicegate/contract";
 import type { Command } from "commander";
-import { costText, exactUsd, grouped, humanDuration } from "../admin/human-numbers.ts";
+import { costText, exactUsd, grouped, humanDuration, shortUsd } from "../admin/human-numbers.ts";
 import type { RequestFilter } from "../ledger/ledger.ts";
 import type { CliContext } from "./context.ts";
 import { type SourceOptions, withLedger, withSource } from "./ledger-source.ts";
@@ -59,7 +59,10 @@ async function list(context: CliContext, options: RequestsOptions): Promise<numb
     return 0;
   }
   if (page.data.length === 0) context.write("no requests\n");
-  else context.write(tableText({ columns: COLUMNS, rows: page.data.map(row) }, context));
+  else
+    context.write(
+      tableText({ columns: COLUMNS, rows: page.data.map((record) => row(record, context.columns === null)) }, context),
+    );
   if (page.next_cursor !== undefined) context.complain(`more: --cursor ${page.next_cursor}\n`);
   return 0;
 }
@@ -79,21 +82,22 @@ async function show(context: CliContext, id: string, options: RequestsOptions): 
 const COLUMNS: readonly Column[] = [
   { title: "STARTED (UTC)", keep: true },
   { title: "REQUEST", keep: true },
-  { title: "TENANT" },
-  { title: "ALIAS" },
+  { title: "TENANT", leaves: 3 },
+  { title: "ALIAS", leaves: 4 },
   { title: "DEPLOYMENT" },
   { title: "STATUS" },
-  { title: "IN", align: "right" },
-  { title: "OUT", align: "right" },
+  { title: "IN", align: "right", leaves: 1 },
+  { title: "OUT", align: "right", leaves: 2 },
   { title: "LATENCY", align: "right", keep: true },
   { title: "USD", align: "right", keep: true },
 ];
 
-function row(record: RequestRecord): Cell[] {
+/** `whole`: with the year and with all of the money's digits. */
+function row(record: RequestRecord, whole: boolean): Cell[] {
   const { status, error_code, usage, latency_ms, cost_micro_usd, cost_state, fallback_depth } = record;
   const fell = fallback_depth > 0 ? ` +${fallback_depth}` : "";
   return [
-    record.started_at.slice(0, 19).replace("T", " "),
+    record.started_at.slice(whole ? 0 : 5, 19).replace("T", " "),
     record.request_id,
     record.tenant,
     record.alias,
@@ -102,6 +106,6 @@ function row(record: RequestRecord): Cell[] {
     grouped(usage.input_tokens),
     grouped(usage.output_tokens),
     latency_ms === null ? null : humanDuration(latency_ms),
-    status === "running" ? null : costText(cost_micro_usd, cost_state, exactUsd),
+    status === "running" ? null : costText(cost_micro_usd, cost_state, whole ? exactUsd : shortUsd),
   ];
 }

@@ -1,11 +1,14 @@
 import type { CliContext } from "./context.ts";
 import { fitted, printable, type Stress, stressed, textWidth } from "./terminal-text.ts";
 
-/** One column. `keep`: never cut, however narrow the terminal is. */
+/** One column. */
 export interface Column {
   title: string;
   align?: "left" | "right";
+  /** Never cut, however narrow the terminal is. */
   keep?: boolean;
+  /** Left out where the terminal is too narrow for all; the lowest number first. */
+  leaves?: number;
 }
 
 /** What stands in a cell; null and absent are shown as `-`. */
@@ -21,20 +24,39 @@ export interface Table {
 const GAP = "  ";
 const WIDTH_MIN = 6;
 
-/** The table as text, its columns aligned. In a terminal the widest columns are cut until it fits; elsewhere none is. */
-export function tableText({ columns, rows, foot }: Table, context: Pick<CliContext, "columns" | "colour">): string {
-  const head = columns.map(({ title }): Cell => ({ text: title, stress: "bold" }));
-  const all = [head, ...rows, ...(foot ? [foot] : [])];
-  const natural = columns.map((_, i) => Math.max(...all.map((cells) => textWidth(textOf(cells[i])))));
-  const widths = context.columns === null ? natural : narrowed(natural, columns, context.columns);
+/** The table as text, its columns aligned. It is made to fit a terminal; elsewhere nothing is cut or left out. */
+export function tableText(table: Table, context: Pick<CliContext, "columns" | "colour">): string {
+  const head = table.columns.map(({ title }): Cell => ({ text: title, stress: "bold" }));
+  const all = [head, ...table.rows, ...(table.foot ? [table.foot] : [])];
+  const natural = table.columns.map((_, i) =>
+    all.reduce((widest, cells) => Math.max(widest, textWidth(textOf(cells[i]))), 0),
+  );
+  const shown = context.columns === null ? natural.map((_, i) => i) : fitting(table.columns, natural, context.columns);
+  const columns = shown.flatMap((i) => table.columns[i] ?? []);
+  const wanted = shown.map((i) => natural[i] ?? 0);
+  const widths = context.columns === null ? wanted : narrowed(wanted, columns, context.columns);
   const line = (cells: readonly Cell[]): string =>
     columns
-      .map((column, i) => cellText(cells[i], widths[i] ?? 0, column.align === "right", context))
+      .map(({ align }, at) => cellText(cells[shown[at] ?? 0], widths[at] ?? 0, align === "right", context))
       .join(GAP)
       .trimEnd();
   const rule = widths.map((width) => "-".repeat(width)).join(GAP);
-  const lines = [line(head), ...rows.map(line), ...(foot ? [stressed(context, "dim", rule), line(foot)] : [])];
-  return lines.map((text) => `${text}\n`).join("");
+  const foot = table.foot ? [stressed(context, "dim", rule), line(table.foot)] : [];
+  return [line(head), ...table.rows.map(line), ...foot].map((text) => `${text}\n`).join("");
+}
+
+/** Positions of the columns that have room, were each cut as far as it can be. */
+function fitting(columns: readonly Column[], natural: readonly number[], total: number): number[] {
+  let shown = columns.map((_, i) => i);
+  const least = (i: number): number => (columns[i]?.keep ? (natural[i] ?? 0) : Math.min(natural[i] ?? 0, WIDTH_MIN));
+  const room = (): number => shown.reduce((sum, i) => sum + least(i) + GAP.length, -GAP.length);
+  for (;;) {
+    const next = shown
+      .filter((i) => columns[i]?.leaves !== undefined)
+      .sort((a, b) => (columns[a]?.leaves ?? 0) - (columns[b]?.leaves ?? 0))[0];
+    if (next === undefined || room() <= total) return shown;
+    shown = shown.filter((i) => i !== next);
+  }
 }
 
 function narrowed(natural: readonly number[], columns: readonly Column[], total: number): number[] {

@@ -194,7 +194,7 @@ tenants: { a: { models: ${models} } }
   test.each([
     ['"*"', { allow: "*", deny: [] }],
     ['{ allow: "*", deny: [default] }', { allow: "*", deny: ["default"] }],
-    ['{ allow: ["*", "sim/*", "sim/gpt*"] }', { allow: ["*", "sim/*", "sim/gpt*"], deny: [] }],
+    ['{ allow: ["*", "sim/*", "sim/org/*"] }', { allow: ["*", "sim/*", "sim/org/*"], deny: [] }],
     ["{ allow: [] }", { allow: [], deny: [] }],
     ['{ allow: ["deployment:sim/echo"] }', { allow: ["deployment:sim/echo"], deny: [] }],
   ])("models: %s", async (written, policy) => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { type BuildContext, buildSnapshot } from "./build/build-snapshot.ts";
 import type { ListenOverrides } from "./build/gateway.ts";
@@ -136,7 +136,10 @@ function applyVariables(root: MapNode, environment: Environment, problems: Probl
   const ledger = environment.get("SLUICEGATE_LEDGER");
   if (!ledger) return;
   const section = root.entries.get("ledger");
-  const url = { keyAt: NOWHERE, node: fromValue(ledger, NOWHERE) };
+  // A path in a variable starts from where the process does, not from the config file.
+  const path = /^sqlite:(?![:/])(.+)$/.exec(ledger)?.[1];
+  const text = path === undefined ? ledger : `sqlite:${resolve(environment.cwd, path)}`;
+  const url = { keyAt: NOWHERE, node: fromValue(text, NOWHERE) };
   if (section?.node.kind === "map") section.node.entries.set("url", url);
   else if (!section) {
     root.entries.set("ledger", {

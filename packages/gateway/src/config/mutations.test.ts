@@ -120,7 +120,7 @@ test("a config mangled at random never throws: it gives problems at places insid
         expect(column).toBeLessThanOrEqual((textLines[(line ?? 1) - 1]?.length ?? 0) + 1);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });
 
@@ -139,6 +139,6 @@ test("the same text gives the same problems", async () => {
       expect(plain(two)).toBe(plain(one));
       expect(two.snapshot?.revision).toBe(one.snapshot?.revision);
     }),
-    { numRuns: 50 },
+    { numRuns: 30 },
   );
 });

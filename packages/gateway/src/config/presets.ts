@@ -11,8 +11,8 @@ export interface Preset {
   selfHosted: boolean;
   /** It has /chat/completions. */
   chat: boolean;
-  /** The output cap's name in a request. */
-  maxTokensField: "max_tokens" | "max_completion_tokens";
+  /** The output cap's name in a request; null: it takes either. */
+  maxTokensField: "max_tokens" | "max_completion_tokens" | null;
   /** It takes `stream_options.include_usage`. */
   streamOptions: boolean;
   /** `completion_tokens` includes reasoning tokens. */
@@ -73,7 +73,7 @@ const PRESETS: Readonly<Record<PresetName, Omit<Preset, "name">>> = {
   "lm-studio": own("http://127.0.0.1:1234/v1"),
   groq: { ...vendor("https://api.groq.com/openai/v1", "GROQ_API_KEY"), maxTokensField: "max_completion_tokens" },
   together: vendor("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-  fireworks: vendor("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+  fireworks: { ...vendor("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"), maxTokensField: null },
   deepseek: vendor("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
   // completion_tokens of a chat answer leaves reasoning out: 12 prompt + 1 completion + 290 reasoning = 303 total.
   xai: {
@@ -81,7 +81,7 @@ const PRESETS: Readonly<Record<PresetName, Omit<Preset, "name">>> = {
     maxTokensField: "max_completion_tokens",
     reasoningInOutput: false,
   },
-  openrouter: vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+  openrouter: { ...vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"), maxTokensField: null },
   // Its /chat/completions ended on 2026-09-27; what is left speaks the Responses API.
   perplexity: { ...vendor("https://api.perplexity.ai/v1", "PERPLEXITY_API_KEY"), chat: false, streamOptions: false },
   cerebras: { ...vendor("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"), maxTokensField: "max_completion_tokens" },

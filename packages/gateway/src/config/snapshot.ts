@@ -54,7 +54,10 @@ export interface Route {
   keepaliveMs: number | null;
 }
 
-/** Which names a caller may use. `allow: "*"` means every alias; `provider/model` names need a pattern of their own. */
+/**
+ * Which names a caller may use: aliases, `provider/model`, `provider/*`, `deployment:NAME`. `allow: "*"`, or a `"*"` in
+ * the list, means every alias; raw names need a pattern of their own. The loader has checked that every name exists.
+ */
 export interface ModelPolicy {
   allow: "*" | string[];
   deny: string[];

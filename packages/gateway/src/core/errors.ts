@@ -20,6 +20,7 @@ export const CODES: Readonly<Record<ErrorCode, CodeFacts>> = {
   guardrail_blocked: { status: 400, blame: "policy", shouldRetry: false },
   invalid_api_key: { status: 401, blame: "client", shouldRetry: false },
   model_not_allowed: { status: 403, blame: "policy", shouldRetry: false },
+  permission_denied: { status: 403, blame: "client", shouldRetry: false },
   residency_violation: { status: 403, blame: "policy", shouldRetry: false },
   classification_violation: { status: 403, blame: "policy", shouldRetry: false },
   model_not_found: { status: 404, blame: "client", shouldRetry: false },

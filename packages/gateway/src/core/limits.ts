@@ -8,6 +8,9 @@ export const LIMITS = {
   /** How long a client may take to send its headers, and then its whole body. */
   clientHeadersMs: 15_000,
   clientBodyMs: 60_000,
+  /** A client that is answered while it still sends is listened to for this long and this much, so that it gets to read. */
+  lingerMs: 2_000,
+  lingerBytesMax: 64 * MIB,
   /** All request headers together. */
   headerBytesMax: 64 * KIB,
   headerCountMax: 200,
@@ -19,6 +22,8 @@ export const LIMITS = {
   upstreamErrorBytesMax: 64 * KIB,
   /** One SSE event of an upstream: images and audio come in single events. */
   sseEventBytesMax: 16 * MIB,
+  /** Choices of a stream, and tool calls of a choice: each is remembered until the stream ends. */
+  streamItemsMax: 4_096,
   /** Bytes of a stream held for a client that does not read, before the upstream is paused. */
   clientBufferBytesMax: 64 * KIB,
   /** Preamble held back before the first output. */

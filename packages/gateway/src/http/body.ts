@@ -26,6 +26,7 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
   const declared = Number(exchange.header("content-length") ?? 0);
   if (declared > bounds.bytesMax) return Promise.reject(tooLarge(bounds.bytesMax));
   return new Promise((resolve, reject) => {
+    exchange.askForBody();
     const chunks: Buffer[] = [];
     let size = 0;
     let open = true;

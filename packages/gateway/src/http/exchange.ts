@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
+import { LIMITS } from "../core/limits.ts";
 
 /** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
 export class Exchange {
@@ -13,8 +14,11 @@ export class Exchange {
   /** Fires `client_left` when the client closes before the answer is complete. */
   readonly cancel = new Cancel();
   #drainListener: (() => void) | undefined;
+  #awaitsContinue: boolean;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** `awaitsContinue`: the client has sent `expect: 100-continue` and keeps its body until it is told to go on. */
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue = false) {
+    this.#awaitsContinue = awaitsContinue;
     this.request = request;
     this.response = response;
     this.method = request.method ?? "GET";
@@ -35,6 +39,12 @@ export class Exchange {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
+  /** Tells a client that waits for it to send its body. */
+  askForBody(): void {
+    if (this.#awaitsContinue) this.response.writeContinue();
+    this.#awaitsContinue = false;
+  }
+
   /** True once a status has gone out. */
   get headSent(): boolean {
     return this.response.headersSent;
@@ -46,12 +56,37 @@ export class Exchange {
     if (response.headersSent || response.destroyed) return;
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const all = [...headers, "content-length", String(bytes.length)];
-    if (!this.request.complete) {
-      all.push("connection", "close");
-      response.once("finish", () => this.request.socket.destroySoon());
+    const shown = this.method === "HEAD" ? undefined : bytes;
+    if (this.request.complete) {
+      response.writeHead(status, all);
+      response.end(shown);
+      return;
     }
-    response.writeHead(status, all);
-    response.end(this.method === "HEAD" ? undefined : bytes);
+    response.writeHead(status, [...all, "connection", "close"]);
+    if (shown) response.write(shown);
+    this.#endLater();
+  }
+
+  /**
+   * The answer is out whole, and the client still sends. Closed now, the socket would be reset, and a client that reads only
+   * after it has sent would never see the answer: what it sends is dropped for a while before the end.
+   */
+  #endLater(): void {
+    const { request, response } = this;
+    const end = (): void => {
+      clearTimeout(timer);
+      response.end();
+    };
+    const timer = setTimeout(end, LIMITS.lingerMs).unref();
+    let left: number = LIMITS.lingerBytesMax;
+    request.removeAllListeners("data");
+    request.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) end();
+    });
+    request.once("end", end);
+    request.once("close", end);
+    request.resume();
   }
 
   /** Sends the head of a stream. */

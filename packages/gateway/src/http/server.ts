@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type ClientWaits, LIMITS } from "../core/limits.ts";
 import { Exchange } from "./exchange.ts";
@@ -34,19 +34,41 @@ export function createHttpServer(
     keepAliveTimeout: 75_000,
     noDelay: true,
     insecureHTTPParser: false,
+    // Looked at below: node's own refusal has no body.
+    requireHostHeader: false,
   });
   server.maxHeadersCount = LIMITS.headerCountMax;
-  server.on("request", (request, response) => onRequest(new Exchange(request, response)));
-  server.on("checkContinue", (request, response) => {
-    response.writeContinue();
-    onRequest(new Exchange(request, response));
+  const take = (exchange: Exchange): void => {
+    const fault = faultOf(exchange.request);
+    if (fault === null) return onRequest(exchange);
+    const { status, body } = unparsed(fault);
+    exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
+  };
+  server.on("request", (request, response) => take(new Exchange(request, response)));
+  server.on("checkContinue", (request, response) => take(new Exchange(request, response, true)));
+  const lingering = new WeakSet<Socket>();
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    // What a client goes on sending after it was told off.
+    if (lingering.has(socket)) return;
+    lingering.add(socket);
+    answerUnparsed(error, socket, unparsed);
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerUnparsed(error, socket, unparsed));
   return { node: server, listen: (host, port) => listen(server, host, port), drain: (ms) => drain(server, ms) };
 }
 
-function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, unparsed: UnparsedAnswer): void {
-  if (socket.destroyed || !socket.writable || error.code === "ECONNRESET") {
+/** What is wrong with a request that node's parser lets pass: headers beyond the count, which it drops in silence, or no host. */
+function faultOf(request: IncomingMessage): "bad_request" | "headers_too_large" | null {
+  if (request.rawHeaders.length > 2 * LIMITS.headerCountMax) return "headers_too_large";
+  if (request.httpVersion === "1.1") return request.headers.host === undefined ? "bad_request" : null;
+  return request.httpVersion === "1.0" ? null : "bad_request";
+}
+
+/** node's own mark of the answer that is being written on a socket. */
+type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+function answerUnparsed(error: NodeJS.ErrnoException, socket: ServerSocket, unparsed: UnparsedAnswer): void {
+  // An answer that is on its way must not be spoken into.
+  if (socket.destroyed || !socket.writable || error.code === "ECONNRESET" || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
   }
@@ -57,11 +79,19 @@ function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket, unparsed: 
         ? "timeout"
         : "bad_request";
   const { status, body } = unparsed(kind);
+  const bytesMax = socket.bytesRead + LIMITS.lingerBytesMax;
+  const leave = (): void => void socket.destroy();
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    // A peer that goes on sending must not hold the socket.
-    () => socket.destroy(),
   );
+  // Closed at once, a socket with unread bytes is reset, and the client may never read its answer.
+  const timer = setTimeout(leave, LIMITS.lingerMs).unref();
+  const gauge = setInterval(() => socket.bytesRead > bytesMax && leave(), 50).unref();
+  socket.once("end", leave);
+  socket.once("close", () => {
+    clearTimeout(timer);
+    clearInterval(gauge);
+  });
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {

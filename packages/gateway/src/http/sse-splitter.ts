@@ -100,6 +100,13 @@ export class SseSplitter {
   }
 }
 
+/** What `raw`, the last event of a stream, lacks of the blank line that ends an event. */
+export function missingBlankLine(raw: Buffer): Buffer {
+  const ends = /(?:\r\n|\n|\r)*$/.exec(raw.toString("latin1", Math.max(0, raw.length - 4)))?.[0] ?? "";
+  const lines = ends.replaceAll("\r\n", "\n").length;
+  return lines >= 2 ? NO_BYTES : Buffer.from("\n".repeat(2 - lines));
+}
+
 function parseEvent(raw: Buffer): SseEvent {
   const text = raw.toString("utf8");
   let name: string | null = null;

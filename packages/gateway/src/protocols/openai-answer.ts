@@ -1,10 +1,12 @@
 import type { ErrorBody, ErrorCode } from "@sluicegate/contract";
 import { CODES, type GatewayError } from "../core/errors.ts";
-import type { ErrorAnswer, Metadata } from "./protocol.ts";
+import { isObject } from "./field-checks.ts";
+import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
 
 /** OpenAI's `type` for each code; everything else is an invalid_request_error (INTERFACE, Errors). */
 const TYPES: Partial<Record<ErrorCode, string>> = {
   model_not_allowed: "permission_error",
+  permission_denied: "permission_error",
   residency_violation: "permission_error",
   classification_violation: "permission_error",
   rate_limit_exceeded: "rate_limit_error",
@@ -42,9 +44,16 @@ export function encodeOpenAiError(error: GatewayError, requestId: string): Error
   return { status: error.status, headers, body: JSON.stringify({ error: errorBody(error, requestId) }) };
 }
 
-/** The one event that ends a failed stream, and the terminator clients wait for. */
+/** The one event that ends a failed stream, and the terminator clients wait for. Ruling 18 holds for it too. */
 export function encodeOpenAiStreamError(error: GatewayError, requestId: string): Buffer {
-  return Buffer.from(`data: ${JSON.stringify({ error: errorBody(error, requestId) })}\n\ndata: [DONE]\n\n`);
+  const data = upstreamEvent(error) ?? JSON.stringify({ error: errorBody(error, requestId) });
+  return Buffer.from(`data: ${data.replace(/\r\n|[\r\n]/g, "\ndata: ")}\n\ndata: [DONE]\n\n`);
+}
+
+/** The provider's own event, where SDKs would know it for an error: they look for a top-level `error`. */
+function upstreamEvent({ details }: GatewayError): string | null {
+  const { upstream } = details;
+  return upstream && isObject(replyObject(upstream.body)?.["error"]) ? upstream.body.toString("utf8") : null;
 }
 
 /** The JSON answer's bytes with `gateway_metadata` as the last member. */

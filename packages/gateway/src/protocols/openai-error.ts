@@ -68,6 +68,7 @@ const WORDS: readonly [ErrorClass, RegExp][] = [
 ];
 
 const BUSY = /high demand|temporarily unable|service tier capacity|overloaded|at capacity|no healthy upstream/;
+const OWN_LIMIT = /^rate limit exceeded/;
 const TOO_LARGE_FOR_RATE = /request too large/;
 
 /** Statuses that say it alone, whatever the words. */
@@ -126,7 +127,8 @@ function classOf(facts: ErrorFacts): ErrorClass {
 /** Too many, too much at once, too much ever, or too busy: all of it is sent as a 429 by somebody. */
 function limitClass({ message, codes, quotas }: ErrorFacts, coded: ErrorClass | null): ErrorClass {
   if (coded !== null && coded !== "rate_limited" && coded !== "bad_request") return coded;
-  if (BUSY.test(message)) return "overloaded";
+  // OpenRouter tells of "high demand" where it holds its caller to so many requests a minute.
+  if (BUSY.test(message) && !OWN_LIMIT.test(message)) return "overloaded";
   // A request over the whole minute's tokens never fits: asking again cannot help.
   if (TOO_LARGE_FOR_RATE.test(message)) return "bad_request";
   // Google says "exceeded your current quota" of every limit, the one of a minute too; its quotas have names.

@@ -17,8 +17,8 @@ export interface Quirks {
   maxTokensField: "max_tokens" | "max_completion_tokens" | null;
   /** It accepts `stream_options.include_usage`. Where it does not, usage comes anyway or never. */
   streamOptions: boolean;
-  /** `completion_tokens` already holds the reasoning tokens. */
-  reasoningInOutput: boolean;
+  /** `completion_tokens` already holds the reasoning tokens; null: not known, the numbers have to tell. */
+  reasoningInOutput: boolean | null;
 }
 
 /** What one event of an upstream's stream says, and what its bytes are for a same-dialect client. */
@@ -80,12 +80,13 @@ export interface FailedReply {
   usage: Usage | null;
 }
 
-/** Lays a later report over an earlier one, field by field: absent counts stay. */
-export function mergeUsage(into: Usage, report: Partial<Usage>): void {
+/** Lays a later report over an earlier one, field by field: absent counts stay. Returns `into`. */
+export function mergeUsage(into: Usage, report: Partial<Usage>): Usage {
   for (const field in report) {
     const count = report[field as keyof Usage];
     if (count !== undefined) into[field as keyof Usage] = count;
   }
+  return into;
 }
 
 /** A 200 whose body is broken. */
@@ -106,7 +107,10 @@ export function replyObject(body: Buffer): Fields | null {
   }
 }
 
+/** More tokens than any call can have: a count above it is a fault of the provider's, and would be one of the ledger's. */
+const TOKENS_MAX = 1e12;
+
 /** A count a provider reports, as a whole number; undefined for what is none. */
 export function tokenCount(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+  return typeof value === "number" && value >= 0 && value <= TOKENS_MAX ? Math.round(value) : undefined;
 }

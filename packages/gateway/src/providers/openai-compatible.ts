@@ -6,7 +6,7 @@ import type { Quirks } from "../protocols/protocol.ts";
 import { jsonProvider, type Provider } from "./provider.ts";
 
 /** A server nobody has described: it is taken at its word that it speaks the protocol. */
-const PLAIN: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOutput: true };
+const PLAIN: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOutput: null };
 
 /** Any server that speaks OpenAI's protocol; what it wants different is its preset's row. */
 export function openaiCompatible(config: ProviderConfig): Provider {

@@ -14,7 +14,7 @@ import type {
   UpstreamSink,
 } from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
-import { type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
+import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
 import { mergeUsage, type Protocol, type Quirks, type StreamReader } from "../protocols/protocol.ts";
 import type { AttemptTimeouts } from "../resilience/timeouts.ts";
 
@@ -219,7 +219,7 @@ export class Attempt implements UpstreamSink {
     const status = this.meter.httpStatus ?? 0;
     const body = Buffer.concat(this.#body);
     if (status < 200 || status >= 300) return this.#fail(this.#classified(status, body));
-    const read = this.#spec.protocol.readReply(body, this.#spec.quirks);
+    const read = this.#spec.protocol.readReply(body, this.#spec.quirks, this.#clock.now());
     if ("failure" in read) return this.#fail(read.failure);
     if (this.#spec.stream)
       return this.#fail(failure("invalid_response", "a stream was asked for and one JSON body came", true, status));
@@ -254,6 +254,8 @@ export class Attempt implements UpstreamSink {
     if (!reading) return;
     for (const part of reading.parts) {
       if (part.type === "error") {
+        // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
+        if (this.#finishes >= this.#spec.choices) continue;
         this.#flush(forward);
         forward.length = 0;
         const body = Buffer.from(JSON.stringify(part.failure.body));
@@ -325,6 +327,9 @@ export class Attempt implements UpstreamSink {
     const forward: Buffer[] = [];
     try {
       splitter.end((event) => this.#onEvent(event, forward));
+      // Whatever is said after an event without its blank line would be taken for more of it.
+      const last = forward[forward.length - 1];
+      if (last && !this.#sawTerminator) forward.push(missingBlankLine(last));
     } catch (error) {
       return this.#fail(failure("invalid_response", messageOf(error), true, this.meter.httpStatus));
     }
@@ -371,7 +376,7 @@ export class Attempt implements UpstreamSink {
   }
 
   #classified(status: number, body: Buffer): ProviderFailure {
-    return this.#spec.protocol.classifyFailure(status, this.#headers, body);
+    return this.#spec.protocol.classifyFailure(status, this.#headers, body, this.#clock.now());
   }
 
   /** One timer an attempt. Activity only moves a number; the timer looks at it when it fires and goes on waiting. */

@@ -57,9 +57,20 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
         `provider ${last.hop.deployment.provider} refused the request as malformed`,
         { ...details, ...verbatim(call, last, failure) },
       );
+    case "provider_error": {
+      // The model wrote a call that does not fit, and the provider says so with a 400 that clients match on (Groq).
+      const shown = verbatim(call, last, failure);
+      if (shown.upstream?.status !== 400) return failedAll(details, summaries);
+      const message = `provider ${last.hop.deployment.provider} could not use what its model wrote`;
+      return new GatewayError("invalid_request", message, { ...details, ...shown });
+    }
     default:
-      return new GatewayError("all_providers_failed", `every attempt failed: ${wordsOf(summaries)}`, details);
+      return failedAll(details, summaries);
   }
+}
+
+function failedAll(details: ErrorDetails, summaries: readonly AttemptSummary[]): GatewayError {
+  return new GatewayError("all_providers_failed", `every attempt failed: ${wordsOf(summaries)}`, details);
 }
 
 function timedOut(call: Call, details: ErrorDetails, deadlinePassed: boolean): GatewayError {
@@ -71,8 +82,9 @@ function timedOut(call: Call, details: ErrorDetails, deadlinePassed: boolean): G
 }
 
 function retryAdvice(failure: ProviderFailure, attempts: number): ErrorDetails {
-  // Without a word from the provider, a second is the least that can help. What was retried here is not retried again by an SDK.
-  return { retryAfterMs: failure.retryAfterMs ?? 1_000, shouldRetry: attempts === 1 };
+  // Without a word from the provider, or with one that is already past, a second is the least that can help.
+  // What was retried here is not retried again by an SDK.
+  return { retryAfterMs: failure.retryAfterMs || 1_000, shouldRetry: attempts === 1 };
 }
 
 function verbatim(call: Call, last: AttemptRecord, failure: ProviderFailure): { upstream?: UpstreamAnswer } {

@@ -2,6 +2,7 @@ import { type AttemptRow, type CostState, noUsage, type RequestRow, type Usage }
 import type { Call } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
+import type { AttemptExtras } from "../ledger/layout.ts";
 import { priceAt } from "../ledger/prices.ts";
 import type { AttemptRecord } from "./admit.ts";
 import type { Meter } from "./attempt.ts";
@@ -83,7 +84,7 @@ function factsOf(call: Call): Record<string, unknown> {
 }
 
 /** The ledger row of one attempt, priced (ruling 10). `n` counts from 1. */
-export function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number): AttemptRow {
+export function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number): AttemptRow & AttemptExtras {
   const { hop, attempt, failure } = record;
   const { meter } = attempt;
   const { usage, estimated } = usageOf(meter, failure, call);
@@ -105,6 +106,8 @@ export function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: n
     retry: record.retry,
     credential: hop.provider.credential,
     provider_request_id: meter.providerRequestId?.slice(0, 200) ?? null,
+    region: hop.deployment.region,
+    capacity: hop.deployment.capacity,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
 import type { Lease } from "./admit.ts";
+import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
 import { attemptRow, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
@@ -51,12 +52,8 @@ function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }:
   }
   if (broken) {
     row.status = broken.class === "cancelled" ? "cancelled" : "failed";
-    row.error_code =
-      broken.class === "cancelled"
-        ? "cancelled"
-        : broken.class === "timeout"
-          ? "provider_timeout"
-          : "all_providers_failed";
+    // What the client was told in the stream.
+    row.error_code = call && lease ? finalError(call, lease.attempts, false).code : "all_providers_failed";
   } else if (error) {
     row.error_code = error.code;
     const refused = CODES[error.code].blame !== "provider" && !lease;

@@ -2,7 +2,8 @@ import type { ErrorBody } from "@sluicegate/contract";
 import { expect } from "vitest";
 
 /** Traces of a stack, of a file or of this machine: nothing of them may reach a client. */
-const INSIDES = /\n\s+at |node:internal|node_modules|\.[cm]?[jt]s:\d+|file:\/\/|\/packages\/|\/tmp\/|\bERR_[A-Z_]+|HPE_/;
+const INSIDES =
+  /\n\s+at |node:internal|node_modules|\.[cm]?[jt]s:\d+|file:\/\/|\/packages\/|\/tmp\/|\bERR_[A-Z_]+|HPE_/;
 
 /** What a client can see of an answer. */
 export interface Seen {

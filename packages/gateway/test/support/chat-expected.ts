@@ -43,10 +43,15 @@ export interface ExpectedStream {
 /** The stream as a client sees it: unchanged, less the usage-only chunk where it did not ask, with an end mark in any case. */
 export function expectedStream(text: string, showsUsage: boolean): ExpectedStream {
   let bytes = "";
+  let finished = false;
   for (const event of eventsOf(text)) {
     if (event.data?.trim() === "[DONE]") return { bytes: bytes + event.raw, error: null };
-    if (event.json?.["error"]) return { bytes: `${bytes}data: ${event.data}\n\n${DONE}`, error: event.json };
+    // Behind a finish reason the answer is there, whatever is said about it.
+    if (event.json?.["error"] && !finished) {
+      return { bytes: `${bytes}data: ${event.data}\n\n${DONE}`, error: event.json };
+    }
     if (!showsUsage && isUsageOnly(event)) continue;
+    finished ||= /"finish_reason": ?"/.test(event.raw);
     bytes += event.raw;
   }
   const blankLine = /(?:\r?\n){2}$/.test(bytes) ? "" : bytes.endsWith("\n") ? "\n" : "\n\n";

@@ -27,11 +27,6 @@ export function readBaseUrl(written: string): { url: string } | { fault: string 
   return { url: `${url.origin}${segments.map((segment) => `/${segment}`).join("")}` };
 }
 
-/** Whether a base URL has a version segment anywhere. */
-export function hasVersion(url: string): boolean {
-  return new URL(url).pathname.split("/").some((segment) => VERSION.test(segment));
-}
-
 /** An http or https URL, or what is wrong with it as a predicate. */
 export function httpUrl(written: string): { url: URL } | { fault: string } {
   // URL would mend a missing slash or a space in silence.

@@ -1,5 +1,5 @@
 import type { Path, Place, Problems } from "../problems.ts";
-import { type ConfigNode, keyPlaceAt, placeAt, scalarsOf } from "../yaml/node.ts";
+import { type ConfigNode, keyPlaceAt, placeAt } from "../yaml/node.ts";
 
 /**
  * One named object of the config. `broken`: its faults are told; what could be read may still be looked at for more.
@@ -39,6 +39,7 @@ export function drop(entry: Entry<unknown>, reason: string, problems: Problems):
 
 /** Whether a reference inside leads nowhere. */
 export function isIncomplete(node: ConfigNode): boolean {
-  for (const { node: scalar } of scalarsOf(node)) if (scalar.missing !== null) return true;
-  return false;
+  if (node.kind === "scalar") return node.missing !== null;
+  if (node.kind === "list") return node.items.some(isIncomplete);
+  return [...node.entries.values()].some((entry) => isIncomplete(entry.node));
 }

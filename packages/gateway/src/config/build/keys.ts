@@ -25,7 +25,7 @@ export interface KeyContext {
 }
 
 /** Lower-case hex SHA-256 of a whole key: all that the gateway keeps of it. */
-export function hashKey(key: string): string {
+function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
 

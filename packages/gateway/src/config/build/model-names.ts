@@ -21,8 +21,8 @@ export function splitRaw(name: string): { provider: string; model: string } | nu
 }
 
 /**
- * What an entry of `allow` or `deny` means: `*`, an alias, `provider/model`, `provider/*` (a `*` may end any such
- * pattern) or `deployment:NAME`; or what is wrong with it.
+ * What an entry of `allow` or `deny` means: `*`, an alias, `provider/model`, `provider/*` (`*` is a whole last segment)
+ * or `deployment:NAME`; or what is wrong with it.
  */
 export function readPermission(written: string, names: ModelNames): Permission | { fault: string } {
   if (written === "*") return { kind: "every alias" };
@@ -34,7 +34,7 @@ export function readPermission(written: string, names: ModelNames): Permission |
   if (names.aliases.has(written)) return { kind: "alias", alias: written };
   const raw = splitRaw(written);
   if (raw) {
-    if (raw.model === "" || raw.model.slice(0, -1).includes("*") || raw.provider.includes("*")) {
+    if (raw.model === "" || /\*/.test(written.replace(/\/\*$/, ""))) {
       return { fault: `\`${written}\` is no pattern: write \`provider/model\` or \`provider/*\`` };
     }
     if (names.providers.has(raw.provider)) return { kind: "raw", provider: raw.provider };

@@ -5,7 +5,7 @@ import type { Path, Problems } from "../problems.ts";
 import type { ProviderInput } from "../schema/providers.ts";
 import type { ProviderConfig } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
-import { hasVersion, httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
+import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
 import { proxyFromEnvironment } from "./proxy.ts";
@@ -65,7 +65,7 @@ function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
   if (input.base_url !== undefined) {
     const read = readBaseUrl(input.base_url);
     if ("url" in read) {
-      if (input.kind !== "simulator" && new URL(read.url).pathname === "/" && !hasVersion(read.url)) {
+      if (input.kind !== "simulator" && new URL(read.url).pathname === "/") {
         const message = `\`base_url\` has no path; the vendor's own SDK usually takes one that ends in /v1`;
         warnIn(entry, ["base_url"], message, problems);
       }

@@ -13,7 +13,7 @@ const tierSchema = z
   .describe("Other prices for long inputs.");
 
 /** One price, USD per million tokens. */
-export const priceSchema = z
+const priceSchema = z
   .strictObject({
     input: usdPerMillion("USD per million input tokens."),
     cached_input: usdPerMillion("USD per million cached input tokens. Default: input.").optional(),

@@ -30,7 +30,7 @@ export function testRefused(configs: readonly BadConfig[], rest: Rest = {}): voi
 }
 
 /** A text without its mark, and where that was. */
-export function unmarked(marked: string): { place: string; text: string } {
+function unmarked(marked: string): { place: string; text: string } {
   const before = marked.slice(0, marked.indexOf("▸")).split("\n");
   expect(marked.split("▸").length, "one mark").toBe(2);
   return { place: `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`, text: marked.replace("▸", "") };

@@ -12,7 +12,7 @@ export type Files = Record<string, string>;
 const RATES = { input: 3e9, cachedInput: 3e9, cacheWrite: 3e9, cacheWrite1h: 3e9, output: 10e9 };
 
 /** A price for every model, so that no test warns of prices unless it is about them. */
-export const anyPrice: BookPrice = () => [{ fromMs: 0, price: { ...RATES, tiers: [], source: "book" } }];
+const anyPrice: BookPrice = () => [{ fromMs: 0, price: { ...RATES, tiers: [], source: "book" } }];
 
 /** A new folder with these files, and what removes it. */
 export function folderWith(files: Files): { dir: string; remove: () => void } {
@@ -31,7 +31,7 @@ export function optionsFor(dir: string, variables: Record<string, string> = {}):
 }
 
 /** The day on which these tests are run, whenever that is. */
-export const NOW = Date.parse("2026-11-30T00:00:00Z");
+const NOW = Date.parse("2026-11-30T00:00:00Z");
 
 /** Loads a config from its text, and the files beside it. */
 export async function loadText(

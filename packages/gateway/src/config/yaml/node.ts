@@ -14,7 +14,7 @@ export interface ScalarNode {
 }
 
 /** A list. */
-export interface ListNode {
+interface ListNode {
   kind: "list";
   at: Place;
   items: ConfigNode[];

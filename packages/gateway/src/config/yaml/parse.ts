@@ -1,4 +1,4 @@
-import { type Document, Parser, parseDocument } from "yaml";
+import { Composer, type CST, type Document, Parser } from "yaml";
 import { BOUNDS } from "../bounds.ts";
 import { newProblems, type Problems } from "../problems.ts";
 import type { ConfigProblem } from "../snapshot.ts";
@@ -29,15 +29,18 @@ function parse(text: string, file: string, problems: Problems): MapNode | null {
   if (text.includes("\uFFFD") || text.includes("\0")) {
     return refuse(text.search(/[\uFFFD\0]/), "is not UTF-8 text here; save it as UTF-8");
   }
-  if (depthOf(text) > BOUNDS.depthMax) return refuse(0, `is nested deeper than ${BOUNDS.depthMax} levels`);
-  const options = { version: "1.2", schema: "core", merge: false, uniqueKeys: false, prettyErrors: false } as const;
-  const document = parseDocument(text, options);
+  const tokens = [...new Parser().parse(text)];
+  if (depthOf(tokens) > BOUNDS.depthMax) return refuse(0, `is nested deeper than ${BOUNDS.depthMax} levels`);
+  const options = { version: "1.2", schema: "core", merge: false, uniqueKeys: false } as const;
+  const [document, second] = [...new Composer(options).compose(tokens, true, text.length)];
+  if (!document) return refuse(0, "holds no document");
+  if (second) refuse(second.range[0], "a second document begins here (`---`); a config is one document");
   reportSyntax(document, placeOf, problems);
   if (problems.hasErrors()) return null;
   return toTree(document, placeOf, problems);
 }
 
-function reportSyntax(document: Document.Parsed, placeOf: PlaceOf, problems: Problems): void {
+function reportSyntax(document: Document, placeOf: PlaceOf, problems: Problems): void {
   if (document.directives?.yaml.version !== "1.2") {
     problems.error(placeOf(0), "", "only YAML 1.2 is read; remove the %YAML line");
   }
@@ -50,9 +53,9 @@ function reportSyntax(document: Document.Parsed, placeOf: PlaceOf, problems: Pro
  * Nesting of a text, from its tokens. The composer recurses, and a file of nothing but `[` would end the process
  * inside it, so this is asked first.
  */
-function depthOf(text: string): number {
+function depthOf(tokens: readonly CST.Token[]): number {
   let deepest = 0;
-  for (const token of new Parser().parse(text)) {
+  for (const token of tokens) {
     const open: { token: unknown; depth: number }[] = [{ token, depth: 0 }];
     for (let next = open.pop(); next; next = open.pop()) {
       const { items, value } = (next.token ?? {}) as { items?: { key?: unknown; value?: unknown }[]; value?: unknown };

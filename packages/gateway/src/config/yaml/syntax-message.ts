@@ -1,6 +1,5 @@
 const KNOWN: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "a tab stands where YAML wants spaces; indent with spaces only",
-  MULTIPLE_DOCS: "a second document begins here (`---`); a config is one document",
   BLOCK_AS_IMPLICIT_KEY: "a key cannot stand here: look for a wrong indent, or a `:` in a text that wants quotes",
   MULTILINE_IMPLICIT_KEY: "a key must stand on one line: look for a wrong indent or a missing `:`",
   BAD_INDENT: "the indent is wrong, or a bracket above is not closed",

@@ -131,7 +131,8 @@ export class ResponseParser {
     } else if (length !== undefined) {
       // The same length twice is joined by a comma.
       const [first = "", ...rest] = length.split(/\s*,\s*/);
-      if (!/^\d{1,15}$/.test(first) || rest.some((other) => other !== first)) throw new Error("a content-length that is no number");
+      if (!/^\d{1,15}$/.test(first) || rest.some((other) => other !== first))
+        throw new Error("a content-length that is no number");
       this.#left = Number(first);
       this.#state = this.#left === 0 ? "done" : "sized";
     } else {

@@ -22,3 +22,9 @@ export function finishReasonOf(word: unknown): FinishReason | null {
   if (typeof word !== "string" || word === "") return null;
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
+
+/** The status that a finish reason stands for which says that the answer failed; null for one that ends an answer. */
+export function failedFinishStatus(word: unknown): number | null {
+  if (finishReasonOf(word) !== "error") return null;
+  return word === "insufficient_system_resource" ? 503 : 502;
+}

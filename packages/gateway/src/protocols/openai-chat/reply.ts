@@ -1,50 +1,54 @@
 import { noUsage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
+import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { classifyFailure } from "../openai-error.ts";
-import { invalidReply, mergeUsage, type Quirks } from "../protocol.ts";
-import { finishReasonOf } from "./finish.ts";
+import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { failedFinishStatus, finishReasonOf } from "./finish.ts";
 import { readUsage } from "./usage.ts";
 
 /** What a 200 JSON answer says; a failure for HTML, half a JSON, no choices, or an error under a 200. */
-export function readReply(body: Buffer, quirks: Quirks): ReplyFacts | { failure: ProviderFailure } {
-  let reply: unknown;
-  try {
-    reply = JSON.parse(body.toString("utf8"));
-  } catch {
-    return { failure: invalidReply(200, "the answer is not JSON") };
-  }
-  if (!isObject(reply)) return { failure: invalidReply(200, "the answer is no JSON object") };
-  const choices = reply["choices"];
-  if (!isAbsent(reply["error"]) && !(Array.isArray(choices) && choices.length > 0)) {
-    return { failure: classifyFailure(errorStatus(reply["error"]), {}, body) };
-  }
-  if (!Array.isArray(choices) || choices.length === 0)
-    return { failure: invalidReply(200, "the answer holds no choices") };
+export function readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {
+  const reply = replyObject(body);
+  if (!reply) return invalidReply("the answer is no JSON object");
   const report = readUsage(reply["usage"], quirks);
-  const usage = report ? noUsage() : null;
-  if (usage && report) mergeUsage(usage, report);
+  const usage = report ? mergeUsage(noUsage(), report) : null;
+  const choices = Array.isArray(reply["choices"]) ? reply["choices"] : [];
+  const first: unknown = choices[0];
+  const failure = failureIn(reply, isObject(first) ? first : null, body, nowMs);
+  if (failure) return { failure, usage };
+  if (!isObject(first)) return { ...invalidReply("the answer holds no choices"), usage };
   return {
-    model: typeof reply["model"] === "string" ? reply["model"] : null,
+    model: typeof reply["model"] === "string" && reply["model"] !== "" ? reply["model"] : null,
     usage,
-    finishReason: finishOf(choices),
+    finishReason: finishOf(first),
     outputChars: usage ? 0 : charsOf(choices),
   };
 }
 
-function errorStatus(error: unknown): number {
-  const code = isObject(error) ? Number(error["code"] ?? error["status"]) : Number.NaN;
-  return code >= 400 && code < 600 ? code : 502;
+/** An `error` beside the choices or in one of them (OpenRouter does both), or a finish reason that says so. */
+function failureIn(reply: Fields, first: Fields | null, body: Buffer, nowMs: number): ProviderFailure | null {
+  const finish = first?.["finish_reason"];
+  const failed = failedFinishStatus(finish);
+  const atTop = holdsError(reply["error"]) || reply["object"] === "error";
+  const said = atTop ? reply : holdsError(first?.["error"]) ? { error: first?.["error"] } : {};
+  // Beside an answer that ended well it is a remark.
+  if (failed === null && (Object.keys(said).length === 0 || finishReasonOf(finish) !== null)) return null;
+  return classifyFailure(
+    statusNamed(said) ?? failed ?? 502,
+    {},
+    atTop ? body : Buffer.from(JSON.stringify(said)),
+    nowMs,
+  );
 }
 
-function finishOf(choices: unknown[]): ReplyFacts["finishReason"] {
-  const [first] = choices;
-  if (!isObject(first)) return null;
+function finishOf(first: Fields): ReplyFacts["finishReason"] {
   const reason = finishReasonOf(first["finish_reason"]);
   const message = first["message"];
   const called = isObject(message) && Array.isArray(message["tool_calls"]) && message["tool_calls"].length > 0;
-  return called && reason === "stop" ? "tool_calls" : reason;
+  // Some say `stop` although they called tools, some nothing at all (Snowflake).
+  return called && (reason === "stop" || reason === null) ? "tool_calls" : reason;
 }
 
 /** Output characters of every choice: text, reasoning, refusal, tool arguments. */
@@ -55,10 +59,9 @@ function charsOf(choices: unknown[]): number {
     if (!isObject(message)) continue;
     for (const key of ["content", "reasoning_content", "reasoning", "refusal"]) chars += length(message[key]);
     if (Array.isArray(message["tool_calls"])) {
-      for (const call of message["tool_calls"] as Fields[]) {
-        chars += isObject(call["function"])
-          ? length(call["function"]["arguments"]) + length(call["function"]["name"])
-          : 0;
+      for (const call of message["tool_calls"]) {
+        const named: unknown = isObject(call) ? call["function"] : null;
+        if (isObject(named)) chars += length(named["arguments"]) + length(named["name"]);
       }
     }
   }

@@ -107,7 +107,7 @@ function checkSampling(body: Fields): void {
   // Types only: which values a model takes is the provider's to say, and changes with every model.
   for (const key of ["temperature", "top_p", "frequency_penalty", "presence_penalty"]) checkNumber(body, key);
   for (const key of ["top_logprobs", "seed"]) checkInteger(body, key);
-  checkBoolean(body, "parallel_tool_calls");
+  for (const key of ["logprobs", "parallel_tool_calls"]) checkBoolean(body, key);
   const stop = body["stop"];
   if (
     !isAbsent(stop) &&

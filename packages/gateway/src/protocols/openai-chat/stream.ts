@@ -1,18 +1,19 @@
+import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { holdsError, statusNamed } from "../error-facts.ts";
+import { type Fields, isObject } from "../field-checks.ts";
 import type { EventReading, Quirks, StreamReader } from "../protocol.ts";
-import { finishReasonOf } from "./finish.ts";
+import { failedFinishStatus, finishReasonOf } from "./finish.ts";
+import { ToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 const NOTHING: EventReading = { parts: [], usageOnly: false, terminator: false };
 const DONE: EventReading = { parts: [], usageOnly: false, terminator: true };
 
-/** What is known of one choice while it streams. Grows with the number of tool calls, never with the text. */
+/** What is known of one choice while it streams. */
 interface ChoiceState {
   finished: boolean;
-  /** Per wire index: our own index, and the id the call has. */
-  calls: Map<number, { index: number; id: string; named: boolean; held: string }>;
-  next: number;
+  calls: ToolCalls;
 }
 
 /** Reads the chunks of an OpenAI-family stream (WIRE A1.4, F5, F6). */
@@ -24,136 +25,123 @@ export function streamReader(quirks: Quirks): StreamReader {
       const text = data.trim();
       if (text === "[DONE]") return DONE;
       if (text === "") return NOTHING;
-      const chunk: unknown = JSON.parse(text);
-      if (!isObject(chunk)) throw new Error("a stream event is no JSON object");
-      const failure = errorOf(chunk, eventName);
-      if (failure !== null) {
-        return {
-          parts: [{ type: "error", failure: { status: statusOf(chunk, failure), body: chunk } }],
-          usageOnly: false,
-          terminator: false,
-        };
-      }
+      const chunk = parse(text);
       const parts: StreamPart[] = [];
+      const list = Array.isArray(chunk["choices"]) ? chunk["choices"].filter(isObject) : [];
+      const usage = usageOf(chunk, list, quirks);
+      const error = errorOf(chunk, eventName);
+      if (error) {
+        // What was used up to here counts, also where the error is all that follows.
+        if (usage) parts.push({ type: "usage", usage });
+        parts.push(error);
+        return { parts, usageOnly: false, terminator: false };
+      }
       if (!started && typeof chunk["model"] === "string" && chunk["model"] !== "") {
         started = true;
         parts.push({ type: "start", id: typeof chunk["id"] === "string" ? chunk["id"] : null, model: chunk["model"] });
       }
-      const list = Array.isArray(chunk["choices"]) ? chunk["choices"] : [];
-      for (const choice of list) if (isObject(choice)) readChoice(choice, choices, parts);
-      const groq = chunk["x_groq"];
-      const usage = readUsage(chunk["usage"], quirks) ?? (isObject(groq) ? readUsage(groq["usage"], quirks) : null);
+      for (const choice of list) readChoice(choice, choices, parts);
       if (usage) parts.push({ type: "usage", usage });
       return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
     },
   };
 }
 
-/** A top-level `error` (OpenRouter puts one beside `choices`), Groq's `x_groq.error`, TGI's bare string, `event: error`. */
-function errorOf(chunk: Fields, eventName: string | null): unknown {
-  if (!isAbsent(chunk["error"])) return chunk["error"];
-  const groq = chunk["x_groq"];
-  if (isObject(groq) && !isAbsent(groq["error"])) return groq["error"];
-  return eventName === "error" || chunk["object"] === "error" ? chunk : null;
+function parse(text: string): Fields {
+  let chunk: unknown;
+  try {
+    chunk = JSON.parse(text);
+  } catch {
+    // Its own words would quote the answer into the log.
+    throw new Error("a stream event is not JSON");
+  }
+  if (!isObject(chunk)) throw new Error("a stream event is no JSON object");
+  return chunk;
 }
 
-function statusOf(chunk: Fields, failure: unknown): number | null {
-  const inner = isObject(failure) ? failure : {};
-  for (const value of [chunk["status_code"], inner["status_code"], inner["status"], inner["code"], chunk["code"]]) {
-    const status = typeof value === "string" ? Number(value) : value;
-    if (typeof status === "number" && status >= 400 && status < 600) return status;
+/** In the chunk, in Groq's own member, or in the last choice (Moonshot). */
+function usageOf(chunk: Fields, list: readonly Fields[], quirks: Quirks): ReturnType<typeof readUsage> {
+  const groq = isObject(chunk["x_groq"]) ? chunk["x_groq"] : {};
+  for (const from of [chunk, groq, ...list]) {
+    const usage = readUsage(from["usage"], quirks);
+    if (usage) return usage;
   }
   return null;
+}
+
+/** A top-level `error` (OpenRouter puts one beside `choices`), Groq's `x_groq.error`, TGI's bare string, `event: error`. */
+function errorOf(chunk: Fields, eventName: string | null): StreamPart | null {
+  if (holdsError(chunk["error"]) || eventName === "error" || chunk["object"] === "error") {
+    return { type: "error", failure: { status: statusNamed(chunk), body: chunk } };
+  }
+  const groq = chunk["x_groq"];
+  if (!isObject(groq) || !holdsError(groq["error"])) return null;
+  const body = { error: groq["error"] };
+  return { type: "error", failure: { status: statusNamed(body), body } };
 }
 
 function readChoice(choice: Fields, choices: Map<number, ChoiceState>, parts: StreamPart[]): void {
   const index = typeof choice["index"] === "number" ? choice["index"] : 0;
   let state = choices.get(index);
   if (!state) {
-    state = { finished: false, calls: new Map(), next: 0 };
+    if (choices.size === LIMITS.streamItemsMax) throw new Error(`a stream with over ${LIMITS.streamItemsMax} choices`);
+    state = { finished: false, calls: new ToolCalls(index) };
     choices.set(index, state);
   }
   const delta = choice["delta"];
   if (isObject(delta)) readDelta(delta, index, state, parts);
-  else if (typeof choice["text"] === "string" && choice["text"] !== "") {
-    parts.push({ type: "text", choice: index, text: choice["text"] });
+  else pushText(choice["text"], "text", index, parts);
+  // Some repeat the reason in a second chunk; the first one counts.
+  if (state.finished) return;
+  const failed = failedFinishStatus(choice["finish_reason"]);
+  if (failed !== null || holdsError(choice["error"])) {
+    const body = { error: choice["error"] ?? { message: `the answer ended with ${String(choice["finish_reason"])}` } };
+    parts.push({ type: "error", failure: { status: statusNamed(body) ?? failed, body } });
+    return;
   }
   const reason = finishReasonOf(choice["finish_reason"]);
-  // Some repeat the reason in a second chunk; the first one counts.
-  if (reason === null || state.finished) return;
+  if (reason === null) return;
   state.finished = true;
-  for (const call of state.calls.values()) parts.push({ type: "tool_end", choice: index, index: call.index });
+  state.calls.end(parts);
   // Some say `stop` although they called tools.
-  parts.push({
-    type: "finish",
-    choice: index,
-    reason: reason === "stop" && state.calls.size > 0 ? "tool_calls" : reason,
-  });
+  parts.push({ type: "finish", choice: index, reason: reason === "stop" && state.calls.any ? "tool_calls" : reason });
 }
 
 function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: StreamPart[]): void {
-  const reasoning = delta["reasoning_content"] ?? delta["reasoning"];
-  if (typeof reasoning === "string" && reasoning !== "") parts.push({ type: "reasoning", choice, text: reasoning });
+  pushText(delta["reasoning_content"] ?? delta["reasoning"], "reasoning", choice, parts);
   const content = delta["content"];
-  if (typeof content === "string") {
-    if (content !== "") parts.push({ type: "text", choice, text: content });
-  } else if (Array.isArray(content)) {
-    for (const piece of content) if (isObject(piece)) readContentPiece(piece, choice, parts);
+  if (Array.isArray(content)) for (const piece of content) readContentPiece(piece, choice, parts);
+  else pushText(content, "text", choice, parts);
+  pushText(delta["refusal"], "refusal", choice, parts);
+  if (isObject(delta["audio"])) parts.push({ type: "annotation", choice, annotation: { audio: delta["audio"] } });
+  // Output that is neither text nor a call: encrypted thoughts, pictures (OpenRouter).
+  for (const key of ["reasoning_details", "images"]) {
+    const list = delta[key];
+    if (Array.isArray(list) && list.length > 0) parts.push({ type: "annotation", choice, annotation: { [key]: list } });
   }
-  const refusal = delta["refusal"];
-  if (typeof refusal === "string" && refusal !== "") parts.push({ type: "refusal", choice, text: refusal });
-  const audio = delta["audio"];
-  if (isObject(audio)) parts.push({ type: "annotation", choice, annotation: { audio } });
   if (Array.isArray(delta["annotations"])) {
     for (const annotation of delta["annotations"]) parts.push({ type: "annotation", choice, annotation });
   }
-  if (Array.isArray(delta["tool_calls"])) {
-    delta["tool_calls"].forEach((call: unknown, position) => {
-      if (isObject(call)) readToolCall(call, position, choice, state, parts);
-    });
-  }
-  if (isObject(delta["function_call"])) readToolCall({ function: delta["function_call"] }, 0, choice, state, parts);
+  // A call that comes after its choice has ended could not end any more.
+  if (state.finished) return;
+  if (Array.isArray(delta["tool_calls"])) state.calls.read(delta["tool_calls"], parts);
+  const older = delta["function_call"];
+  // Some send it empty where there is none (Snowflake).
+  if (isObject(older) && (older["name"] || older["arguments"])) state.calls.read([{ index: 0, function: older }], parts);
 }
 
 /** Mistral's content pieces: `thinking` holds a list of text pieces of its own. */
-function readContentPiece(piece: Fields, choice: number, parts: StreamPart[]): void {
+function readContentPiece(piece: unknown, choice: number, parts: StreamPart[]): void {
+  if (!isObject(piece)) return;
   if (piece["type"] === "thinking" && Array.isArray(piece["thinking"])) {
-    for (const thought of piece["thinking"]) {
-      if (isObject(thought) && typeof thought["text"] === "string")
-        parts.push({ type: "reasoning", choice, text: thought["text"] });
-    }
-  } else if (typeof piece["text"] === "string" && piece["text"] !== "") {
-    parts.push({ type: "text", choice, text: piece["text"] });
+    for (const thought of piece["thinking"]) if (isObject(thought)) pushText(thought["text"], "reasoning", choice, parts);
+  } else if (typeof piece["text"] === "string") {
+    pushText(piece["text"], "text", choice, parts);
+  } else {
+    parts.push({ type: "annotation", choice, annotation: piece });
   }
 }
 
-/**
- * Later fragments of a call carry only its index; some upstreams leave the index out, or use 0 again under a new id:
- * a new id is a new call. A name may come after the first arguments, and an empty name never replaces one.
- */
-function readToolCall(call: Fields, position: number, choice: number, state: ChoiceState, parts: StreamPart[]): void {
-  const wire = typeof call["index"] === "number" ? call["index"] : position;
-  const id = typeof call["id"] === "string" && call["id"] !== "" ? call["id"] : null;
-  const body = isObject(call["function"]) ? call["function"] : isObject(call["custom"]) ? call["custom"] : {};
-  const name = typeof body["name"] === "string" && body["name"] !== "" ? body["name"] : null;
-  const given = body["arguments"] ?? body["input"];
-  const text = typeof given === "string" ? given : isAbsent(given) ? "" : JSON.stringify(given);
-  let known = state.calls.get(wire);
-  if (!known || (id !== null && known.id !== "" && id !== known.id)) {
-    if (known) {
-      parts.push({ type: "tool_end", choice, index: known.index });
-    }
-    known = { index: state.next++, id: id ?? "", named: false, held: "" };
-    state.calls.set(wire, known);
-  }
-  if (known.id === "" && id !== null) known.id = id;
-  if (!known.named && name !== null) {
-    known.named = true;
-    parts.push({ type: "tool_start", choice, index: known.index, id: known.id, name });
-    if (known.held !== "") parts.push({ type: "tool_arguments", choice, index: known.index, text: known.held });
-    known.held = "";
-  }
-  if (text === "") return;
-  if (known.named) parts.push({ type: "tool_arguments", choice, index: known.index, text });
-  else known.held += text;
+function pushText(value: unknown, type: "text" | "reasoning" | "refusal", choice: number, parts: StreamPart[]): void {
+  if (typeof value === "string" && value !== "") parts.push({ type, choice, text: value });
 }

@@ -2,12 +2,10 @@ import type { Usage } from "@sluicegate/contract";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type Quirks, tokenCount } from "../protocol.ts";
 
-function firstCount(...values: unknown[]): number | undefined {
-  for (const value of values) {
-    const found = tokenCount(value);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The largest of the counts that are there: some send a zero in one place and the count in another. */
+function anyCount(...values: unknown[]): number | undefined {
+  const found = values.flatMap((value) => tokenCount(value) ?? []);
+  return found.length > 0 ? Math.max(...found) : undefined;
 }
 
 /**
@@ -27,7 +25,7 @@ export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
   const outputDetails = isObject(raw["completion_tokens_details"]) ? raw["completion_tokens_details"] : {};
   const usage: Partial<Usage> = {};
   if (input !== undefined) usage.input_tokens = input;
-  const cached = firstCount(
+  const cached = anyCount(
     inputDetails["cached_tokens"],
     raw["prompt_cache_hit_tokens"],
     raw["num_cached_tokens"],
@@ -35,21 +33,22 @@ export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
     raw["cache_read_input_tokens"],
   );
   if (cached !== undefined) usage.cached_input_tokens = input === undefined ? cached : Math.min(cached, input);
-  const written = firstCount(inputDetails["cache_write_tokens"], raw["cache_creation_input_tokens"]);
+  const written = anyCount(inputDetails["cache_write_tokens"], raw["cache_creation_input_tokens"]);
   if (written !== undefined) {
     usage.cache_write_tokens =
       input === undefined ? written : Math.min(written, input - (usage.cached_input_tokens ?? 0));
   }
-  const reasoning = firstCount(outputDetails["reasoning_tokens"], raw["reasoning_tokens"]);
+  const reasoning = anyCount(outputDetails["reasoning_tokens"], raw["reasoning_tokens"]);
   if (reasoning !== undefined) usage.reasoning_tokens = reasoning;
-  if (completion !== undefined) usage.output_tokens = outputOf(raw, input ?? 0, completion, reasoning ?? 0, quirks);
+  if (completion !== undefined) usage.output_tokens = outputOf(raw, input, completion, reasoning ?? 0, quirks);
   return usage;
 }
 
 function outputOf(raw: Fields, input: number | undefined, completion: number, reasoning: number, quirks: Quirks): number {
   const total = tokenCount(raw["total_tokens"]);
   if (total !== undefined && input !== undefined && total > input + completion) return total - input;
-  if (!quirks.reasoningInOutput) return completion + reasoning;
-  // Reasoning above the completion cannot be inside it (seen at two resellers); what was thought was also written.
-  return Math.max(completion, reasoning);
+  // More reasoning than completion cannot be inside it: Vercel's gateway bills Gemini's thoughts on top, and its total leaves them out.
+  const inside = quirks.reasoningInOutput ?? reasoning <= completion;
+  // Inside and yet more by one or two: counted with another tokenizer (OpenRouter).
+  return inside ? Math.max(completion, reasoning) : completion + reasoning;
 }

@@ -1,0 +1,151 @@
+// Turns the samples of a run into RESULTS.md. Alone, it writes the report of the last run again: `node bench/report.mjs [OUT]`.
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, release, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { summary } from "./statistics.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Where the report of a whole run goes. */
+export const RESULTS = join(here, "RESULTS.md");
+
+const BUDGET = [
+  { kind: "json", title: "CPU per request, 1.5 KB JSON, × nginx", must: 4.5, goal: 3.3 },
+  { kind: "stream", title: "CPU per paced stream event, × nginx", must: 2.0, goal: 1.7 },
+  { kind: "large", title: "CPU per request, 40 KB JSON, × nginx", must: 5.3, goal: 4.5 },
+  { kind: "latency", part: "p50", title: "Added latency at concurrency 1, p50, ms", must: 0.4, goal: 0.25 },
+  { kind: "latency", part: "p99", title: "Added latency at concurrency 1, p99, ms", must: 2, goal: 1 },
+  { kind: "rss", title: "RSS with STREAMS open streams, MB", must: 250, goal: 150 },
+];
+
+const NAMES = { nginx: "nginx", sluicegate: "Sluicegate", portkey: "Portkey" };
+
+/** Writes the report to `file` and returns its tables. */
+export function writeReport(results, file) {
+  const tables = `${budgetTable(results)}\n${absoluteTable(results)}`;
+  writeFileSync(file, `# Benchmark results\n\n${machineLines(results)}\n${tables}\n${notes(results)}`);
+  return tables;
+}
+
+function budgetTable(results) {
+  const names = namesOf(results);
+  const portkey = names.includes("portkey");
+  const rows = BUDGET.map((row) => {
+    const own = figure(results, row, "sluicegate");
+    if (!own) return null;
+    const title = row.title.replace("STREAMS", results.sizes.heldStreams.toLocaleString("en"));
+    const cells = [title, row.must, row.goal, spread(own, row), reached(own.median, row)];
+    if (portkey) cells.push(spread(figure(results, row, "portkey"), row));
+    return cells;
+  }).filter(Boolean);
+  const head = ["figure", "must", "goal", "Sluicegate, median (quartiles)", "reached"];
+  return table(portkey ? [...head, "Portkey"] : head, rows);
+}
+
+/** The spread of one figure over the rounds: ratios to nginx of the same round, milliseconds, or megabytes. Null when it was not measured. */
+function figure({ samples, memory }, { kind, part }, name) {
+  if (kind === "rss") {
+    if (!memory?.[name]) return null;
+    const worst = Math.max(memory[name].rss, (name === "sluicegate" && memory.fresh?.rss) || 0);
+    return summary([worst]);
+  }
+  if (!samples[0]?.[kind]) return null;
+  return summary(samples.map((s) => (part ? s[kind][name][part] : s[kind][name].us / s[kind].nginx.us)));
+}
+
+function reached(median, { must, goal }) {
+  if (median <= goal) return "goal";
+  return median <= must ? "must" : "**no**";
+}
+
+function absoluteTable({ samples, memory, sizes }) {
+  const names = namesOf({ samples, memory });
+  const over = (kind, value) => names.map((name) => summary(samples.map((s) => value(s[kind][name]))).median);
+  const rows = [];
+  const add = (title, values, digits) => rows.push([title, ...values.map((value) => value.toFixed(digits))]);
+  for (const [kind, title] of [
+    ["json", "CPU per 1.5 KB request, µs"],
+    ["large", "CPU per 40 KB request, µs"],
+    ["stream", "CPU per stream event, µs"],
+  ]) {
+    if (!samples[0]?.[kind]) continue;
+    add(title, over(kind, (it) => it.us), 1);
+    const main = over(kind, (it) => it.mainUs);
+    rows.push(["… of it on the event loop's thread", ...main.map((us, i) => (names[i] === "nginx" ? "" : us.toFixed(1)))]);
+    add(`… how busy its core was, %`, over(kind, (it) => it.busy * 100), 0);
+    add(`… what others took of its core, %`, over(kind, (it) => it.others * 100), 0);
+  }
+  if (samples[0]?.latency) {
+    for (const part of ["p50", "p99"]) {
+      add(`Latency ${part}, straight to the upstream, ms`, over("latency", (it) => it.straight[part]), 3);
+      add(`Latency ${part}, through the proxy, ms`, over("latency", (it) => it.through[part]), 3);
+    }
+  }
+  if (memory) {
+    add(`RSS with ${sizes.heldStreams.toLocaleString("en")} streams, MB`, names.map((name) => memory[name].rss), 0);
+    add("RSS before them, MB", names.map((name) => memory[name].idle), 0);
+    add("Calls still running upstream 10 s after the clients left", names.map((name) => memory[name].left), 0);
+    const fresh = memory.fresh?.rss.toFixed(0);
+    if (fresh) rows.push(["RSS with them, gateway just started, MB", ...names.map((name) => (name === "sluicegate" ? fresh : ""))]);
+  }
+  const head = ["median, **for this machine only**", ...names.map((name) => NAMES[name])];
+  return table(head, rows);
+}
+
+function machineLines({ startedAt, quick, rounds, samples, sizes, versions }) {
+  const portkey = versions.portkey && Object.entries(versions.portkey).map(([name, version]) => `${name} ${version}`);
+  const { requests, streams, streamEvents, streamIntervalMs, connections } = sizes;
+  return `${[
+    `- ${new Date(startedAt).toISOString().slice(0, 16).replace("T", " ")} UTC, ${
+      samples.length ? `${rounds} rounds` : "memory only"
+    }${quick ? ", **quick run: not to be quoted**" : ""}`,
+    `- ${cpus().length} cores, ${cpus()[0].model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}`,
+    `- Node.js ${versions.node}, Sluicegate ${versions.sluicegate} (${versions.commit}), nginx ${versions.nginx}${
+      portkey ? `, ${portkey.join(", ")}` : ""
+    }`,
+    `- a round: ${connections} connections, ${number(requests.json.default)} small and ${number(requests.large.default)} large requests ` +
+      `(Portkey ${number(requests.json.portkey)} and ${number(requests.large.portkey)}), ` +
+      `${streams} streams of ${streamEvents} events, one every ${streamIntervalMs} ms`,
+  ].join("\n")}\n`;
+}
+
+function notes(results) {
+  const ratio = namesOf(results).includes("portkey") && results.samples[0]?.json;
+  const times = ratio && summary(results.samples.map((s) => s.json.portkey.us / s.json.sluicegate.us));
+  return `${times ? `Portkey takes ${times.median.toFixed(0)} times the CPU of Sluicegate for a 1.5 KB request.\n\n` : ""}Each proxy has one core and is the only one under load; load generator and upstream have the other core. CPU is that of
+the whole process, all threads, ledger and access log included (nginx writes no log). A ratio is taken within a round, the
+median over the rounds; figures move 10–20 % with the neighbours, so compare ratios, not microseconds. Added latency is a
+percentile through the proxy less the same percentile straight to the upstream, sampled alternately.${
+    results.memory ? " RSS is the larger one\nof a process that has served the rounds and one that has just started." : ""
+  }
+
+Again: \`npm run build && npm run bench\` (Linux, two cores, nginx: \`apt-get install nginx-light\`). What the options do:
+[README.md](README.md).
+`;
+}
+
+function namesOf({ samples, memory }) {
+  const measured = Object.values(samples[0] ?? {})[0] ?? memory ?? {};
+  return Object.keys(NAMES).filter((name) => measured[name]);
+}
+
+function spread({ median, low, high, count }, { kind, part }) {
+  const digits = kind === "rss" ? 0 : part ? 3 : 2;
+  const text = median.toFixed(digits);
+  return count > 1 ? `${text} (${low.toFixed(digits)}–${high.toFixed(digits)})` : text;
+}
+
+function table(head, rows) {
+  const lines = [head, head.map((_, i) => (i === 0 ? "---" : "---:")), ...rows];
+  return `${lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n`;
+}
+
+function number(n) {
+  return n.toLocaleString("en");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const results = JSON.parse(readFileSync(join(here, ".work", "last.json"), "utf8"));
+  process.stdout.write(writeReport(results, process.argv[2] ?? RESULTS));
+}
