@@ -1,12 +1,6 @@
 import type { Price, Rates } from "../core/money.ts";
-import { nanoUsd } from "./nano-usd.ts";
+import { type DatedPrice, roundUsdPerMillion } from "../core/price.ts";
 import type { PriceInput } from "./schema/deployments.ts";
-
-/** A price with the moment from which it holds. */
-export interface DatedPrice {
-  fromMs: number;
-  price: Price;
-}
 
 /** Prices the gateway ships with, ascending by date; empty: none is known. */
 export type BookPrice = (kind: string, preset: string | null, model: string) => readonly DatedPrice[];
@@ -15,11 +9,6 @@ export type BookPrice = (kind: string, preset: string | null, model: string) => 
 export function datedPrices(inputs: readonly PriceInput[]): DatedPrice[] {
   const dated = inputs.map((input) => ({ fromMs: input.from ?? 0, price: priceOf(input) }));
   return dated.sort((a, b) => a.fromMs - b.fromMs);
-}
-
-/** The price that holds at a moment, or null. */
-export function priceAt(prices: readonly DatedPrice[], nowMs: number): Price | null {
-  return prices.findLast((dated) => dated.fromMs <= nowMs)?.price ?? null;
 }
 
 function priceOf(input: PriceInput): Price {
@@ -56,5 +45,5 @@ function ratesOf(written: RatesInput, floor: { input: number; output: number }, 
 
 /** Amounts have passed the schema, which refuses what is finer than a nano-dollar. */
 function nano(usd: number): number {
-  return nanoUsd(usd) ?? Math.round(usd * 1e9);
+  return roundUsdPerMillion(usd);
 }

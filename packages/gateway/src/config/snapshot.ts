@@ -1,4 +1,4 @@
-import type { Price } from "../core/money.ts";
+import type { DatedPrice } from "../core/price.ts";
 import type { Secret } from "../core/secret.ts";
 
 /** Provider kinds this build speaks to. */
@@ -40,7 +40,7 @@ export interface Deployment {
   capacity: "payg" | "provisioned" | "self_hosted";
   timeouts: DeploymentTimeouts;
   /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */
-  prices: { fromMs: number; price: Price }[];
+  prices: DatedPrice[];
 }
 
 /** One alias and the ordered deployments behind it. */

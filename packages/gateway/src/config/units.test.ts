@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nanoUsd } from "./nano-usd.ts";
+import { isUsdPerMillion, parseUsdPerMillion } from "../core/price.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 import { parseDate, parseDuration, parseSize } from "./units.ts";
 
@@ -47,11 +47,11 @@ test("a price of up to nine decimals is exact in nano-dollars", () => {
   fc.assert(
     fc.property(fc.nat({ max: 999_999 }), fc.nat({ max: 999_999_999 }), (whole, nano) => {
       const written = Number(`${whole}.${String(nano).padStart(9, "0")}`);
-      expect(nanoUsd(written)).toBe(whole * 1e9 + nano);
+      expect(parseUsdPerMillion(written)).toBe(whole * 1e9 + nano);
     }),
   );
-  expect(nanoUsd(0.075)).toBe(75_000_000);
-  expect(nanoUsd(0.0000000001)).toBeNull();
+  expect(parseUsdPerMillion(0.075)).toBe(75_000_000);
+  expect(isUsdPerMillion(0.0000000001)).toBe(false);
 });
 
 test.each([

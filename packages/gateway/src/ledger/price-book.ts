@@ -1,6 +1,6 @@
 import { type ConditionalPrice, calcPrice, type ModelPrice } from "@pydantic/genai-prices";
 import type { Price, Rates } from "../core/money.ts";
-import { type DatedPrice, priceAt, roundUsdPerMillion } from "./prices.ts";
+import { type DatedPrice, priceAt, roundUsdPerMillion } from "../core/price.ts";
 
 /** What the book says of one model. */
 export interface BookPrice {

@@ -3,6 +3,9 @@ import { CODES, type GatewayError } from "../core/errors.ts";
 import { isObject } from "./field-checks.ts";
 import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
 
+const SPACE = 32;
+const OPEN_BRACE = 123;
+
 /** OpenAI's `type` for each code; everything else is an invalid_request_error (INTERFACE, Errors). */
 const TYPES: Partial<Record<ErrorCode, string>> = {
   model_not_allowed: "permission_error",
@@ -56,11 +59,12 @@ function upstreamEvent({ details }: GatewayError): string | null {
   return upstream && isObject(replyObject(upstream.body)?.["error"]) ? upstream.body.toString("utf8") : null;
 }
 
-/** The JSON answer's bytes with `gateway_metadata` as the last member. */
+/** The JSON answer's bytes with `gateway_metadata` as the last member. `body` is a JSON object. */
 export function decorateOpenAiReply(body: Buffer, metadata: Metadata): Buffer {
   const end = body.lastIndexOf("}");
-  const empty = /^\s*\{\s*$/.test(body.toString("latin1", 0, end));
-  const member = `${empty ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;
+  let before = end - 1;
+  while ((body[before] ?? 0) <= SPACE && before > 0) before--;
+  const member = `${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;
   return Buffer.concat([body.subarray(0, end), Buffer.from(member), body.subarray(end)]);
 }
 

@@ -2,7 +2,7 @@ import { type AttemptRow, noUsage } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
-import { priceAt } from "../ledger/prices.ts";
+import { priceAt } from "../core/price.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Caller } from "./authenticate.ts";
 import type { DataPlane } from "./plane.ts";

@@ -2,8 +2,8 @@ import { type AttemptRow, type CostState, noUsage, type RequestRow, type Usage }
 import type { Call } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
+import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
-import { priceAt } from "../ledger/prices.ts";
 import type { AttemptRecord } from "./admit.ts";
 import type { Meter } from "./attempt.ts";
 import type { Caller } from "./authenticate.ts";

@@ -1,5 +1,6 @@
+import { type DatedPrice, priceAt } from "../../core/price.ts";
 import { presetNamed } from "../presets.ts";
-import { type BookPrice, type DatedPrice, datedPrices, priceAt } from "../price.ts";
+import { type BookPrice, datedPrices } from "../price.ts";
 import type { Path, Problems } from "../problems.ts";
 import { type DeploymentInput, deploymentTimeoutsSchema, type PriceInput } from "../schema/deployments.ts";
 import type { Deployment, ProviderConfig } from "../snapshot.ts";

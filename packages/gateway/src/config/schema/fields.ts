@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nanoUsd } from "../nano-usd.ts";
+import { isUsdPerMillion } from "../../core/price.ts";
 import { DATE_FORM, DURATION_FORM, parseDate, parseDuration, parseSize, SIZE_FORM } from "../units.ts";
 
 /** Longest duration a timer keeps exactly. */
@@ -69,7 +69,7 @@ export function usdPerMillion(description: string): z.ZodNumber {
     .number({ error: "is not a number: prices are USD per million tokens, as in `2.50`" })
     .min(0, { error: "must not be negative" })
     .max(1_000_000, { error: "is over $1 a token, which is a unit mistake: prices are USD per MILLION tokens" })
-    .refine((usd) => nanoUsd(usd) !== null, { error: "is finer than a nano-dollar: at most 9 decimals" })
+    .refine((usd) => isUsdPerMillion(usd), { error: "is finer than a nano-dollar: at most 9 decimals" })
     .describe(description);
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Price } from "../core/money.ts";
-import { parseUsdPerMillion, priceAt, roundUsdPerMillion } from "./prices.ts";
+import type { Price } from "./money.ts";
+import { parseUsdPerMillion, priceAt, roundUsdPerMillion } from "./price.ts";
 
 describe("a price in USD per million tokens", () => {
   it("becomes exact nano-dollars, whatever its float looks like", () => {

@@ -1,4 +1,4 @@
-import type { Price } from "../core/money.ts";
+import type { Price } from "./money.ts";
 
 /** A price and the moment from which it holds, epoch ms. */
 export interface DatedPrice {
@@ -32,6 +32,16 @@ export function parseUsdPerMillion(value: string | number): number {
 /** The same, rounded half up to a nano-dollar: for a book that lists fractions such as 1/12. */
 export function roundUsdPerMillion(value: string | number): number {
   return nanoOf(value).nano;
+}
+
+/** True for a price that `parseUsdPerMillion` takes: nothing finer than a nano-dollar. */
+export function isUsdPerMillion(value: number): boolean {
+  try {
+    parseUsdPerMillion(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function nanoOf(value: string | number): { nano: number; exact: boolean } {
