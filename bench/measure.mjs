@@ -16,7 +16,8 @@ function withBody(target, kind, sizes) {
     const body = streamBody(sizes.streamEvents, sizes.streamIntervalMs);
     return { ...wire(target), path: target.streamPath, body };
   }
-  if (kind === "rss") return { ...wire(target), path: target.streamPath, body: streamBody(HELD_EVENTS, HELD_INTERVAL_MS) };
+  if (kind === "rss")
+    return { ...wire(target), path: target.streamPath, body: streamBody(HELD_EVENTS, HELD_INTERVAL_MS) };
   return { ...wire(target), body: chatBody(kind === "large" ? LARGE_BODY_BYTES : SMALL_BODY_BYTES) };
 }
 
@@ -31,7 +32,8 @@ export async function check(rig, target) {
   const stream = await rig.load("probe", {
     target: { ...wire(target), path: target.streamPath, body: streamBody(10, 2) },
   });
-  const failure = (what, answer) => new Error(`${target.name}: ${what}: status ${answer.status}: ${answer.body.slice(0, 500)}`);
+  const failure = (what, answer) =>
+    new Error(`${target.name}: ${what}: status ${answer.status}: ${answer.body.slice(0, 500)}`);
   if (json.status !== 200) throw failure("no answer", json);
   const wanted = JSON.parse(answerBody());
   const got = JSON.parse(json.body);
@@ -39,8 +41,12 @@ export async function check(rig, target) {
   if (got.usage?.total_tokens !== wanted.usage.total_tokens) throw failure("another usage", json);
   if (stream.status !== 200) throw failure("no stream", stream);
   const events = (text) => text.split("\n\n").filter((event) => event.startsWith("data: "));
-  if (events(stream.body).length !== 10 || !stream.body.endsWith("data: [DONE]\n\n")) throw failure("another stream", stream);
-  const words = (text) => events(text).map((event) => /"content":"[^"]*"/.exec(event)?.[0]).join();
+  if (events(stream.body).length !== 10 || !stream.body.endsWith("data: [DONE]\n\n"))
+    throw failure("another stream", stream);
+  const words = (text) =>
+    events(text)
+      .map((event) => /"content":"[^"]*"/.exec(event)?.[0])
+      .join();
   if (words(stream.body) !== words(streamEvents(10).join(""))) throw failure("other words in the stream", stream);
 }
 
@@ -90,7 +96,8 @@ export async function measureMemory(rig, target, sizes) {
   }
   await untilAllRun(rig, target);
   const open = (await rig.counts()).openStreams;
-  if (open !== sizes.heldStreams) throw new Error(`${target.name}: ${open} streams at the upstream, not ${sizes.heldStreams}`);
+  if (open !== sizes.heldStreams)
+    throw new Error(`${target.name}: ${open} streams at the upstream, not ${sizes.heldStreams}`);
   await rig.load("drop");
   return { idle, rss: Math.max(...readings.slice(-5)), peak: memoryMb(pids).peak, left: await leftRunning(rig) };
 }

@@ -52,14 +52,21 @@ export async function endAll() {
 
 /** Runs `work` and ends all children after it, also when it fails or is interrupted. */
 export async function withChildren(work) {
+  let interrupted = false;
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.once(signal, () => {
+      interrupted = true;
       process.stderr.write(`\n${signal}: ending what was started\n`);
-      endAll().then(() => process.exit(130));
+      const leave = () => process.exit(130);
+      endAll().then(leave, leave);
     });
   }
   try {
     await work();
+  } catch (error) {
+    // What fails now fails because its processes are being ended.
+    if (!interrupted) throw error;
+    await new Promise(() => {});
   } finally {
     await endAll();
   }

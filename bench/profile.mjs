@@ -25,7 +25,12 @@ async function main() {
     const preload = join(root, "bench/profile-workers.cjs");
     const profiling = ["--cpu-prof", `--cpu-prof-interval=${SAMPLE_US}`, `--cpu-prof-dir=${profiles}`];
     const nodeArgs = ["--require", preload, ...profiling];
-    const target = await startSluicegate({ upstreamPort: rig.upstreamPort, folder: rig.folder, main: gateway, nodeArgs });
+    const target = await startSluicegate({
+      upstreamPort: rig.upstreamPort,
+      folder: rig.folder,
+      main: gateway,
+      nodeArgs,
+    });
     const pids = target.pids();
     await loadFor(rig, target, kind, seconds / 3);
     await settled(pids);
@@ -124,17 +129,24 @@ function groupOf(name, url, caller) {
   if (name === "(garbage collector)") return "GC";
   if (name === "(program)") return "outside JavaScript (event loop, system calls, reads)";
   if (url === "") {
-    if (SYSTEM_WRITES.test(name) && !/node:(internal\/)?fs|npm:sonic-boom|spool/.test(caller)) return "socket writes (system calls)";
+    if (SYSTEM_WRITES.test(name) && !/node:(internal\/)?fs|npm:sonic-boom|spool/.test(caller))
+      return "socket writes (system calls)";
     if (/spool|node:fs|sonic-boom/.test(caller) || FILE_WRITES.test(name)) return "file writes (spool, log)";
     if (/better-sqlite3|ledger\//.test(caller)) return "SQLite";
-    return /gateway\//.test(caller) ? caller.replace(/^.* /, "") : groupOfModule(caller.replace(/^.* /, ""), "other native");
+    return /gateway\//.test(caller)
+      ? caller.replace(/^.* /, "")
+      : groupOfModule(caller.replace(/^.* /, ""), "other native");
   }
   if (url.includes("/packages/")) return placeOf(url);
   return groupOfModule(placeOf(url), "other");
 }
 
 function groupOfModule(place, otherwise) {
-  if (place.startsWith("npm:")) return place.split("/").slice(0, place.startsWith("npm:@") ? 2 : 1).join("/");
+  if (place.startsWith("npm:"))
+    return place
+      .split("/")
+      .slice(0, place.startsWith("npm:@") ? 2 : 1)
+      .join("/");
   if (/^node:(_http|internal\/http|internal\/url)/.test(place)) return "node:http";
   if (/^node:(net|internal\/stream_base_commons)/.test(place)) return "node:net";
   if (/^node:(internal\/streams|stream)/.test(place)) return "node:stream";
@@ -146,7 +158,7 @@ function groupOfModule(place, otherwise) {
 }
 
 function printThread({ name, frames, total }, done, unit, top) {
-  print(`## ${name}: ${(total / done).toFixed(1)} µs a ${unit}\n`);
+  print(`## ${name}: ${(total / done).toFixed(1)} µs per ${unit}\n`);
   const groups = new Map();
   for (const { group, us } of frames) groups.set(group, (groups.get(group) ?? 0) + us);
   const rows = [...groups].map(([group, us]) => ({ name: group, us }));

@@ -70,24 +70,63 @@ function absoluteTable({ samples, memory, sizes }) {
     ["stream", "CPU per stream event, µs"],
   ]) {
     if (!samples[0]?.[kind]) continue;
-    add(title, over(kind, (it) => it.us), 1);
+    add(
+      title,
+      over(kind, (it) => it.us),
+      1,
+    );
     const main = over(kind, (it) => it.mainUs);
-    rows.push(["… of it on the event loop's thread", ...main.map((us, i) => (names[i] === "nginx" ? "" : us.toFixed(1)))]);
-    add(`… how busy its core was, %`, over(kind, (it) => it.busy * 100), 0);
-    add(`… what others took of its core, %`, over(kind, (it) => it.others * 100), 0);
+    rows.push([
+      "… of it on the event loop's thread",
+      ...main.map((us, i) => (names[i] === "nginx" ? "" : us.toFixed(1))),
+    ]);
+    add(
+      `… how busy its core was, %`,
+      over(kind, (it) => it.busy * 100),
+      0,
+    );
+    add(
+      `… what others took of its core, %`,
+      over(kind, (it) => it.others * 100),
+      0,
+    );
   }
   if (samples[0]?.latency) {
     for (const part of ["p50", "p99"]) {
-      add(`Latency ${part}, straight to the upstream, ms`, over("latency", (it) => it.straight[part]), 3);
-      add(`Latency ${part}, through the proxy, ms`, over("latency", (it) => it.through[part]), 3);
+      add(
+        `Latency ${part}, straight to the upstream, ms`,
+        over("latency", (it) => it.straight[part]),
+        3,
+      );
+      add(
+        `Latency ${part}, through the proxy, ms`,
+        over("latency", (it) => it.through[part]),
+        3,
+      );
     }
   }
   if (memory) {
-    add(`RSS with ${sizes.heldStreams.toLocaleString("en")} streams, MB`, names.map((name) => memory[name].rss), 0);
-    add("RSS before them, MB", names.map((name) => memory[name].idle), 0);
-    add("Calls still running upstream 10 s after the clients left", names.map((name) => memory[name].left), 0);
+    add(
+      `RSS with ${sizes.heldStreams.toLocaleString("en")} streams, MB`,
+      names.map((name) => memory[name].rss),
+      0,
+    );
+    add(
+      "RSS before them, MB",
+      names.map((name) => memory[name].idle),
+      0,
+    );
+    add(
+      "Calls still running upstream 10 s after the clients left",
+      names.map((name) => memory[name].left),
+      0,
+    );
     const fresh = memory.fresh?.rss.toFixed(0);
-    if (fresh) rows.push(["RSS with them, gateway just started, MB", ...names.map((name) => (name === "sluicegate" ? fresh : ""))]);
+    if (fresh)
+      rows.push([
+        "RSS with them, gateway just started, MB",
+        ...names.map((name) => (name === "sluicegate" ? fresh : "")),
+      ]);
   }
   const head = ["median, **for this machine only**", ...names.map((name) => NAMES[name])];
   return table(head, rows);
@@ -113,11 +152,16 @@ function machineLines({ startedAt, quick, rounds, samples, sizes, versions }) {
 function notes(results) {
   const ratio = namesOf(results).includes("portkey") && results.samples[0]?.json;
   const times = ratio && summary(results.samples.map((s) => s.json.portkey.us / s.json.sluicegate.us));
-  return `${times ? `Portkey takes ${times.median.toFixed(0)} times the CPU of Sluicegate for a 1.5 KB request.\n\n` : ""}Each proxy has one core and is the only one under load; load generator and upstream have the other core. CPU is that of
-the whole process, all threads, ledger and access log included (nginx writes no log). A ratio is taken within a round, the
-median over the rounds; figures move 10–20 % with the neighbours, so compare ratios, not microseconds. Added latency is a
+  return `${times ? `Portkey takes ${times.median.toFixed(0)} times the CPU of Sluicegate for a 1.5 KB request.\n\n` : ""}Each proxy has one core and is the only one under load; load generator and upstream have the other core. CPU is that of the
+whole process, all threads. Sluicegate authenticates, routes over two deployments, prices, writes a ledger row to SQLite and an
+access log line. nginx only passes bytes on; Portkey runs as its package starts it, without a ledger.
+
+A ratio is taken within a round, the median is over
+the rounds; figures move 10–20 % with the neighbours, so compare ratios, not microseconds. Added latency is a
 percentile through the proxy less the same percentile straight to the upstream, sampled alternately.${
-    results.memory ? " RSS is the larger one\nof a process that has served the rounds and one that has just started." : ""
+    results.memory
+      ? " RSS is the larger one\nof a process that has served the rounds and one that has just started."
+      : ""
   }
 
 Again: \`npm run build && npm run bench\` (Linux, two cores, nginx: \`apt-get install nginx-light\`). What the options do:

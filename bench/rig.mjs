@@ -1,5 +1,5 @@
 // The rig around the proxies: a scratch folder, the upstream and the load generator.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LOAD_CORE, pinSelf, start } from "./process.mjs";
@@ -9,8 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 /** Starts upstream and load generator on their core. `remove()` deletes the scratch folder. */
 export async function openRig() {
-  mkdirSync(WORK, { recursive: true });
-  const folder = mkdtempSync(join(WORK, "run-"));
+  const folder = scratchFolder();
   await pinSelf(LOAD_CORE);
   const upstream = helper("upstream", folder);
   const { port } = await new Promise((resolve, reject) => {
@@ -28,6 +27,19 @@ export async function openRig() {
     load: async (command, options) => (await asker(load)({ command, options })).result,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** A folder of this run; those of runs that ended badly are deleted, when the next one starts. */
+function scratchFolder() {
+  mkdirSync(WORK, { recursive: true });
+  for (const name of readdirSync(WORK)) {
+    const pid = /^run-(\d+)$/.exec(name)?.[1];
+    if (pid && !existsSync(`/proc/${pid}`)) rmSync(join(WORK, name), { recursive: true, force: true });
+  }
+  const folder = join(WORK, `run-${process.pid}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  return folder;
 }
 
 function helper(name, folder) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The benchmark: CPU, latency and memory of the gateway next to nginx and Portkey, in interleaved rounds. See README.md.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { check, KINDS, measureJson, measureLatency, measureMemory, measureStream } from "./measure.mjs";
@@ -35,6 +36,7 @@ async function main() {
   const { only, quick, rounds, portkey, gateway } = options;
   const sizes = quick ? QUICK : FULL;
   const found = versions({ portkey, main: gateway });
+  if (cpus().length < 2) throw new Error("two cores are needed: one for the proxy, one for load and upstream");
   const startedAt = new Date();
   await withChildren(async () => {
     const rig = await openRig();
@@ -104,7 +106,9 @@ function line(sample) {
   return Object.entries(sample)
     .map(([kind, byName]) => {
       const figures = Object.entries(byName).map(([name, it]) =>
-        kind === "latency" ? `${name} +${it.p50.toFixed(3)}/+${it.p99.toFixed(3)} ms` : `${name} ${it.us.toFixed(1)} µs`,
+        kind === "latency"
+          ? `${name} +${it.p50.toFixed(3)}/+${it.p99.toFixed(3)} ms`
+          : `${name} ${it.us.toFixed(1)} µs`,
       );
       return `${kind}: ${figures.join(", ")}`;
     })

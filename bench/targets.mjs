@@ -34,7 +34,13 @@ export async function startNginx({ upstreamPort, folder }) {
 }
 
 /** The gateway as built, its access log and ledger on. `nodeArgs` go to node, for profiles. */
-export async function startSluicegate({ upstreamPort, folder, main = gatewayMain(), nodeArgs = [], name = "sluicegate" }) {
+export async function startSluicegate({
+  upstreamPort,
+  folder,
+  main = gatewayMain(),
+  nodeArgs = [],
+  name = "sluicegate",
+}) {
   const port = await freePort();
   const config = join(folder, `${name}.yaml`);
   writeFileSync(config, sluicegateConfig(port, upstreamPort));
@@ -75,7 +81,8 @@ export function versions({ portkey, main = gatewayMain() }) {
   return {
     nginx: /nginx\/(\S+)/.exec(nginx.stderr)?.[1] ?? "unknown",
     sluicegate: JSON.parse(readFileSync(join(here, "../packages/gateway/package.json"), "utf8")).version,
-    commit: git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain", "--", "packages") ? " with changes" : ""),
+    commit:
+      git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain", "--", "packages") ? " with changes" : ""),
     node: process.version,
     portkey: portkey ? PORTKEY : null,
   };

@@ -1,6 +1,6 @@
 import type { KeyEntry, Snapshot } from "./config/snapshot.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
-import { type ClientWaits, LIMITS } from "./core/limits.ts";
+import { LIMITS, type Waits } from "./core/limits.ts";
 import { type Random, systemRandom } from "./core/random.ts";
 import type { Transport } from "./core/transport.ts";
 import { type ControlDoor, frontDoor, unparsedAnswer } from "./front-door.ts";
@@ -31,8 +31,8 @@ export interface AppOptions {
   clock?: Clock;
   random?: Random;
   transport?: Transport;
-  /** How long clients are waited for, where a test shortens it. */
-  waits?: Partial<ClientWaits> | undefined;
+  /** Times that a test shortens. */
+  waits?: Partial<Waits> | undefined;
   /** Makes the control plane's side of the port; without one, its paths are 404. */
   control?: (seat: ControlSeat) => Promise<ClosableDoor>;
 }
@@ -98,7 +98,7 @@ interface Parts {
 async function construct(options: AppOptions, closers: Closer[]): Promise<Parts> {
   const { clock = systemClock, random = systemRandom(), log = silentLog } = options;
   const { transport = createTransport(clock) } = options;
-  const waits: ClientWaits = { ...LIMITS, ...options.waits };
+  const waits: Waits = { ...LIMITS, ...options.waits };
   const { snapshot, dataDir, extraKeys = [] } = options;
   closers.push(() => transport.close());
   const { path, fsync, spool } = snapshot.ledger;
@@ -123,7 +123,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   const plane: DataPlane = {
     ...{ clock, random, transport, ledger, keys, log, metrics, waits },
     retryBudget: new RetryBudget(clock),
-    refusals: new RefusalMeter(clock),
+    refusals: new RefusalMeter(clock, (row) => ledger.record(row), waits.refusalWindowMs),
     runtime: () => state.runtime,
     draining: () => state.refusing,
   };
@@ -178,6 +178,7 @@ async function shutDown({ plane, server, state }: Parts, closers: Closer[]): Pro
   state.refusing = true;
   await server.drain(drainTimeoutMs);
   const { ledger, log } = plane;
+  plane.refusals.close();
   await ledger
     .drain(drainTimeoutMs)
     .catch((error: unknown) => log.error("rows stay in the spool until the next start", { cause: String(error) }));

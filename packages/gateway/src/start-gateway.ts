@@ -7,7 +7,7 @@ import { ConfigStore, type ReloadResult } from "./config/config-store.ts";
 import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
 import type { Clock } from "./core/clock.ts";
-import type { ClientWaits } from "./core/limits.ts";
+import type { Waits } from "./core/limits.ts";
 import type { Random } from "./core/random.ts";
 import { probeModels } from "./http/probe-models.ts";
 import { bookPrice } from "./ledger/price-book.ts";
@@ -27,8 +27,8 @@ export interface GatewayOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** How long clients are waited for, where a test shortens it. */
-  waits?: Partial<ClientWaits> | undefined;
+  /** Times that a test shortens. */
+  waits?: Partial<Waits> | undefined;
 }
 
 /** A gateway that serves its config and follows its file. */

@@ -1,11 +1,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ErrorBody, ErrorClass, RequestRecord } from "@sluicegate/contract";
+import type { ScriptResponse } from "@sluicegate/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { errorIn, expectNothingInside, type Seen, seen } from "./support/answers.ts";
 import { choicesOf, eventsOf, finishesOf, type ReadEvents, textOf } from "./support/events.ts";
 import { type FaultLog, faultLog } from "./support/fault-log.ts";
-import { CLIENT_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { ADMIN_KEY, CLIENT_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { until } from "./support/until.ts";
+import { chatChunk } from "./support/upstream.ts";
 
 type Mode = "json" | "stream";
 
@@ -33,16 +36,19 @@ interface Fault {
   alone: Told | null;
   /** Whether a failed attempt is billed by estimate (ruling 10). */
   billed?: boolean | Mode;
-  /** Longest wait for one attempt, where the usual 300 ms do not do. */
-  hop?: string;
 }
 
 const SECRET = "sk-upstream-0123456789abcdef";
+/** What providers' error bodies should not tell, and do. Models whose name begins with `leak` answer with it. */
 const LEAK = `host 10.1.2.3 key ${SECRET}`;
-const withLeak = `message=${encodeURIComponent(LEAK)}`;
 
 const FAILED = { status: 502, code: "all_providers_failed" };
-const OVERLOADED = { status: 503, code: "overloaded", shouldRetry: "false", retryAfter: { least: 1, most: 1 } } as const;
+const OVERLOADED = {
+  status: 503,
+  code: "overloaded",
+  shouldRetry: "false",
+  retryAfter: { least: 1, most: 1 },
+} as const;
 const LIMITED = { status: 429, code: "rate_limit_exceeded" };
 /** Tried again in place, then left; alone it is asked twice. */
 const inPlace = (kind: ErrorClass, told: Omit<Told, "hits"> = FAILED) => ({
@@ -63,10 +69,10 @@ const hopeless = (kind: ErrorClass) => ({
   alone: { ...FAILED, hits: 1 },
 });
 /** The client's own affair: nobody else is asked. */
-const final = (kind: ErrorClass, status: number, code: string) => ({
+const final = (kind: ErrorClass, status: number, code: string, verbatim = true) => ({
   class: kind,
   chained: { hits: 1, moves: false },
-  alone: { status, code, hits: 1, verbatim: true },
+  alone: { status, code, hits: 1, verbatim },
 });
 const served = { class: null, chained: { hits: 1, moves: false }, alone: null };
 
@@ -76,21 +82,32 @@ const FAULTS: Fault[] = [
   { name: "an HTML page with 503", model: "html?status=503", ...leftAtOnce("overloaded", OVERLOADED) },
   { name: "a redirect", model: "html?status=302", ...inPlace("invalid_response") },
   { name: "nothing, with 200", model: "empty", ...inPlace("invalid_response"), billed: "stream" },
-  { name: "nothing, with 204", model: "empty?status=204", ...inPlace("invalid_response") },
+  { name: "nothing, with 204", model: "empty?status=204", ...inPlace("invalid_response"), billed: "stream" },
   { name: "nothing, with 500", model: "empty?status=500", ...inPlace("provider_error") },
   { name: "half an answer", model: "half", ...inPlace("invalid_response") },
-  { name: "an error under 200", model: `error200?${withLeak}`, ...inPlace("provider_error") },
+  { name: "an error under 200", model: "error200", ...inPlace("provider_error") },
   { name: "a rate limit under 200", model: "error200?status=429", ...leftAtOnce("rate_limited", LIMITED) },
   { name: "an overload under 200", model: "error200?status=503", ...leftAtOnce("overloaded", OVERLOADED) },
   { name: "a named error event", model: "error200?named=1&done=1", modes: ["stream"], ...inPlace("provider_error") },
-  { name: "a cut before output", model: "cut?after=0", modes: ["stream"], ...inPlace("invalid_response"), billed: true },
+  {
+    name: "a cut before output",
+    model: "cut?after=0",
+    modes: ["stream"],
+    ...inPlace("invalid_response"),
+    billed: true,
+  },
   { name: "a cut answer", model: "cut", modes: ["json"], ...inPlace("invalid_response"), billed: true },
   { name: "a broken answer", model: "broken", modes: ["json"], ...inPlace("invalid_response") },
   { name: "a broken first event", model: "broken?after=0", modes: ["stream"], ...inPlace("invalid_response") },
   { name: "a reset", model: "reset", ...inPlace("connection_failed"), billed: true },
   { name: "a reset within", model: "reset?after=0", ...inPlace("invalid_response"), billed: true },
   { name: "silence", model: "hang", ...leftAtOnce("timeout", timeout()), billed: true },
-  { name: "silence after the headers", model: "prestall?preamble=0", ...leftAtOnce("timeout", timeout()), billed: true },
+  {
+    name: "silence after the headers",
+    model: "prestall?preamble=0",
+    ...leftAtOnce("timeout", timeout()),
+    billed: true,
+  },
   { name: "silence within", model: "hang?after=0", ...leftAtOnce("timeout", timeout()), billed: true },
   {
     name: "silence after a preamble",
@@ -100,7 +117,9 @@ const FAULTS: Fault[] = [
     billed: true,
   },
   { name: "a gateway timeout", model: "error?status=504", ...leftAtOnce("timeout", timeout()) },
-  { name: "500", model: `error?${withLeak}`, ...inPlace("provider_error") },
+  { name: "500", model: "leak500", ...inPlace("provider_error") },
+  { name: "500 under 200", model: "leak200", modes: ["json"], ...inPlace("provider_error") },
+  { name: "500 as the first event", model: "leakfirst", modes: ["stream"], ...inPlace("provider_error") },
   { name: "500 without a body", model: "error?shape=none", ...inPlace("provider_error") },
   {
     name: "500 once",
@@ -109,7 +128,7 @@ const FAULTS: Fault[] = [
     chained: { hits: 2, moves: false },
     alone: null,
   },
-  { name: "503", model: `error?status=503&${withLeak}`, ...leftAtOnce("overloaded", OVERLOADED) },
+  { name: "503", model: "leak503", ...leftAtOnce("overloaded", OVERLOADED) },
   { name: "529", model: "error?status=529", ...leftAtOnce("overloaded", OVERLOADED) },
   {
     name: "503 with a long Retry-After",
@@ -118,7 +137,7 @@ const FAULTS: Fault[] = [
     chained: { hits: 1, moves: true },
     alone: { ...OVERLOADED, hits: 1, shouldRetry: "true", retryAfter: { least: 60, most: 60 } },
   },
-  { name: "429", model: `error?status=429&${withLeak}`, ...leftAtOnce("rate_limited", { ...LIMITED, ...after(1, 1) }) },
+  { name: "429", model: "leak429", ...leftAtOnce("rate_limited", { ...LIMITED, ...after(1, 1) }) },
   {
     name: "429 with Retry-After in ms",
     model: "error?status=429&retry_after_ms=20",
@@ -159,19 +178,23 @@ const FAULTS: Fault[] = [
   },
   {
     name: "a bad request",
-    model: `error?status=400&code=bad&${withLeak}`,
+    model: "leak400",
     ...final("bad_request", 400, "bad"),
   },
   { name: "422", model: "error?status=422&code=bad", ...final("bad_request", 400, "bad") },
   { name: "413", model: "error?status=413&code=big", ...final("bad_request", 413, "big") },
+  { name: "an HTML page with 400", model: "html?status=400", ...final("bad_request", 400, "invalid_request", false) },
+  { name: "an HTML page with 413", model: "html?status=413", ...final("bad_request", 413, "request_too_large", false) },
+  { name: "an HTML page with 404", model: "html?status=404", ...hopeless("model_not_found") },
+  { name: "an HTML page with 403", model: "html?status=403", ...hopeless("auth_failed") },
   // Nobody has left here: whatever a provider means by it, the client is waiting for an answer.
   { name: "499", model: "error?status=499", ...inPlace("provider_error") },
   { name: "no end mark", model: "nodone", ...served },
   { name: "gzip nobody asked for", model: "gzip", ...served },
-  { name: "a line of a million bytes", model: "longline?bytes=1000000", ...served, hop: "10s" },
+  { name: "a line of a million bytes", model: "longline?bytes=1000000", ...served },
   { name: "an answer cut by a filter", model: "filter200", ...served },
   { name: "no usage", model: "nousage", ...served },
-  { name: "tiny chunks", model: "echo?chunk=1", ...served, hop: "10s" },
+  { name: "tiny chunks", model: "echo?chunk=1", ...served },
   { name: "CRLF and comments", model: "echo?crlf=1&comments=1", ...served },
 ];
 
@@ -196,10 +219,15 @@ const CASES: Case[] = FAULTS.flatMap((fault, index) =>
 
 /** Faults of streams that have begun. */
 const LATE: { name: string; model: string; class: ErrorClass; code?: string; told?: string }[] = [
-  { name: "an error event", model: `errorafter?after=3&${withLeak}`, class: "provider_error" },
+  { name: "an error event", model: "leaklate", class: "provider_error" },
   { name: "a named error event and an end mark", model: "errorafter?after=3&named=1&done=1", class: "provider_error" },
   { name: "a rate limit", model: "errorafter?after=3&status=429", class: "rate_limited", code: "rate_limit_exceeded" },
-  { name: "a filter", model: "errorafter?after=3&status=400&code=content_filter", class: "content_filtered", code: "content_filter" },
+  {
+    name: "a filter",
+    model: "errorafter?after=3&status=400&code=content_filter",
+    class: "content_filtered",
+    code: "content_filter",
+  },
   { name: "a cut", model: "cut?after=3", class: "invalid_response" },
   { name: "a cut connection", model: "cut?after=3&fin=1", class: "invalid_response" },
   { name: "a reset", model: "reset?after=3", class: "invalid_response" },
@@ -214,40 +242,63 @@ let log: FaultLog;
 beforeAll(async () => {
   log = faultLog();
   gateway = await startTestGateway({ log, config: JSON.stringify(config(await closedPort())) });
+  script();
 });
 
 afterAll(async () => {
   log.expectNoFault();
   expect(log.lines.join("\n")).not.toContain(SECRET);
   const stats = (await (
-    await fetch(`${gateway.url}/v1/stats`, { headers: { authorization: "Bearer admin-key-of-the-tests" } })
+    await fetch(`${gateway.url}/v1/stats`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } })
   ).json()) as { in_flight: number };
   expect(stats.in_flight).toBe(0);
   await gateway.close();
 });
 
+/** The answers that leak. */
+function script(): void {
+  const error = (code: string | null, type: string) => ({ error: { message: LEAK, type, param: null, code } });
+  const server = error(null, "server_error");
+  const words = ["one ", "two ", "three "].map((content) => chatChunk({ content }).slice("data: ".length).trim());
+  const answers: Record<string, ScriptResponse> = {
+    leak500: { status: 500, body: server },
+    leak503: { status: 503, body: error("server_is_overloaded", "service_unavailable_error") },
+    leak429: { status: 429, body: error("rate_limit_exceeded", "requests") },
+    leak400: { status: 400, body: error("bad", "invalid_request_error") },
+    leak200: { body: server },
+    leakfirst: { events: [server] },
+    leaklate: { events: [...words, server] },
+  };
+  for (const [model, response] of Object.entries(answers)) {
+    gateway.simulator.script({ match: { model: `${model}?*` }, response });
+  }
+}
+
 function config(deadPort: number): unknown {
   const price = { input: 1, output: 2 };
-  const timeouts = { connect: "1s", first_token: "250ms", idle: "250ms" };
+  // Long enough for a busy machine, unless waiting is what the fault is about.
+  const patient = { connect: "5s", first_token: "10s", idle: "10s" };
+  const hasty = { connect: "5s", first_token: "500ms", idle: "300ms" };
   const deployments: Record<string, unknown> = {};
   const routes: Record<string, unknown> = {};
   const deploy = (name: string, model: string, more = {}): void => {
     const tagged = `${model}${model.includes("?") ? "&" : "?"}tag=${name}`;
-    deployments[name] = { provider: "sim", model: tagged, price, timeouts, ...more };
+    deployments[name] = { provider: "sim", model: tagged, price, timeouts: patient, ...more };
   };
   const retries = { attempts: 2, base: "1ms", cap: "1ms", budget: 1 };
-  const route = (alias: string, chain: string[], hop = "300ms", more = {}): void => {
-    routes[alias] = { chain, retries, timeouts: { hop, total: hop === "300ms" ? "2s" : "60s" }, ...more };
+  const route = (alias: string, chain: string[], more = {}): void => {
+    routes[alias] = { chain, retries, timeouts: { hop: "10s", total: "20s" }, ...more };
   };
-  const patient = { timeouts: { connect: "1s", first_token: "20s", idle: "20s" } };
-  for (const { fault, id } of CASES) {
-    for (const kind of ["alone", "next"]) deploy(`${id}-${kind}`, fault.model, fault.hop ? patient : {});
+  for (const { fault, mode, id } of CASES) {
+    const waits = fault.class === "timeout" && !fault.model.startsWith("error");
+    for (const kind of ["alone", "next"]) deploy(`${id}-${kind}`, fault.model, waits ? { timeouts: hasty } : {});
     deploy(`${id}-echo`, "echo");
-    route(`${id}-alone`, [`${id}-alone`], fault.hop);
-    route(`${id}-next`, [`${id}-next`, `${id}-echo`], fault.hop);
+    const more = waits && mode === "json" ? { timeouts: { hop: "800ms", total: "20s" } } : {};
+    route(`${id}-alone`, [`${id}-alone`], more);
+    route(`${id}-next`, [`${id}-next`, `${id}-echo`], more);
   }
-  LATE.forEach(({ model }, index) => {
-    deploy(`late${index}`, model);
+  LATE.forEach(({ model, class: kind }, index) => {
+    deploy(`late${index}`, model, kind === "timeout" ? { timeouts: { ...patient, idle: "300ms" } } : {});
     deploy(`late${index}-echo`, "echo");
     route(`late${index}`, [`late${index}`, `late${index}-echo`]);
   });
@@ -267,13 +318,13 @@ function config(deadPort: number): unknown {
     };
     deploy(`budget-${mode}`, "hang");
     routes[`budget-${mode}`] = { chain: [`budget-${mode}`, `hang-${mode}-echo`], retries };
-    deploy(`endless-${mode}`, `endlessline?bytes=${mode === "json" ? 70_000_000 : 20_000_000}`, patient);
+    deploy(`endless-${mode}`, `endlessline?bytes=${mode === "json" ? 200_000_000 : 100_000_000}`);
     deploy(`endless-${mode}-echo`, "echo");
     routes[`endless-${mode}`] = { chain: [`endless-${mode}`, `endless-${mode}-echo`], retries: { attempts: 1 } };
   }
   deploy("forever", "long?tokens=10000&between=20ms");
-  route("forever", ["forever"], "5s", { timeouts: { hop: "300ms", total: "300ms", stream_max: "400ms" } });
-  deployments["dead"] = { provider: "dead", model: "any-2026-01-01", price, timeouts };
+  route("forever", ["forever"], { timeouts: { hop: "1s", total: "1s", stream_max: "1s" } });
+  deployments["dead"] = { provider: "dead", model: "any-2026-01-01", price };
   route("dead-alone", ["dead"]);
   route("dead-next", ["dead", "echo"]);
   return {
@@ -480,26 +531,29 @@ describe("nobody there", () => {
 });
 
 describe.concurrent("once output has begun", () => {
-  test.each(LATE.map((late, index) => ({ ...late, id: `late${index}` })))("$name ends it with one error", async (late) => {
-    const { answer, row } = await ask(late.id, "stream");
-    expect(answer.status).toBe(200);
-    const events = eventsOf(answer.text);
-    expect(textOf(events)).toBe("one two three ");
-    expect(finishesOf(events)).toEqual([]);
-    const errors = errorEvents(events);
-    expect(errors).toHaveLength(1);
-    expect(events.data.slice(-2)).toEqual([errors[0], "[DONE]"]);
-    expect(events.data.filter((event) => event === "[DONE]")).toHaveLength(1);
-    expect(answer.text.includes("10.1.2.3")).toBe(false);
-    const code = late.code ?? "all_providers_failed";
-    expect(row).toMatchObject({ status: "failed", error_code: code, finish_reason: null, fallback_depth: 0 });
-    expect(row.attempts).toHaveLength(1);
-    expect(row.attempts[0]).toMatchObject({ status: "failed", error_class: late.class, cost_state: "estimated" });
-    expect(row.attempts[0]?.usage.input_tokens).toBeGreaterThan(0);
-    expect(row.attempts[0]?.usage.output_tokens).toBe(Math.ceil("one two three ".length / 4));
-    expect(hitsOf(late.id)).toBe(1);
-    expect(hitsOf(`${late.id}-echo`)).toBe(0);
-  });
+  test.each(LATE.map((late, index) => ({ ...late, id: `late${index}` })))(
+    "$name ends it with one error",
+    async (late) => {
+      const { answer, row } = await ask(late.id, "stream");
+      expect(answer.status).toBe(200);
+      const events = eventsOf(answer.text);
+      expect(textOf(events)).toBe("one two three ");
+      expect(finishesOf(events)).toEqual([]);
+      const errors = errorEvents(events);
+      expect(errors).toHaveLength(1);
+      expect(events.data.slice(-2)).toEqual([errors[0], "[DONE]"]);
+      expect(events.data.filter((event) => event === "[DONE]")).toHaveLength(1);
+      expect(answer.text.includes("10.1.2.3")).toBe(false);
+      const code = late.code ?? "all_providers_failed";
+      expect(row).toMatchObject({ status: "failed", error_code: code, finish_reason: null, fallback_depth: 0 });
+      expect(row.attempts).toHaveLength(1);
+      expect(row.attempts[0]).toMatchObject({ status: "failed", error_class: late.class, cost_state: "estimated" });
+      expect(row.attempts[0]?.usage.input_tokens).toBeGreaterThan(0);
+      expect(row.attempts[0]?.usage.output_tokens).toBe(Math.ceil("one two three ".length / 4));
+      expect(hitsOf(late.id)).toBe(1);
+      expect(hitsOf(`${late.id}-echo`)).toBe(0);
+    },
+  );
 
   test("a stream that never ends is ended at its limit", async () => {
     const { answer, row } = await ask("forever", "stream");
@@ -519,8 +573,10 @@ describe("a line that does not end", () => {
     const { answer, row } = await ask(`endless-${mode}`, mode);
     expect(answer.status).toBe(200);
     expect(row.attempts.map(({ error_class: kind }) => kind)).toEqual(["invalid_response", null]);
-    const line = gateway.simulator.invoice().lines.find(({ model }) => model.endsWith(`tag=endless-${mode}`));
-    expect(line).toMatchObject({ client_closed: true, finished: false });
+    await until("the upstream to see the close", () => {
+      const line = gateway.simulator.invoice().lines.find(({ model }) => model.endsWith(`tag=endless-${mode}`));
+      return line?.client_closed && !line.finished;
+    });
   });
 });
 

@@ -64,13 +64,9 @@ function aliasesFor(snapshot: Snapshot, boundTo: string | null): AliasView[] {
       alias,
       fallback,
       chain: chain
-        .filter((name) => !deniesDeployment(policies, name))
-        .flatMap((name) => {
-          const deployment = snapshot.deployments.get(name);
-          return deployment
-            ? [{ name, provider: deployment.provider, model: deployment.model, region: deployment.region }]
-            : [];
-        }),
+        .flatMap((name) => snapshot.deployments.get(name) ?? [])
+        .filter((deployment) => !deniesDeployment(policies, deployment))
+        .map(({ name, provider, model, region }) => ({ name, provider, model, region })),
     }));
 }
 

@@ -37,12 +37,13 @@ export const LIMITS = {
   labelCharsMax: 256,
   /** Deployments made on the fly for `provider/model` names. */
   rawDeploymentsMax: 1_000,
-  /** (key, code) pairs whose refusals are counted at once, and rows a minute for each. */
+  /** (key, code) pairs whose refusals are counted at once, and the rows that each gets in a while. */
   refusalMetersMax: 10_000,
-  refusalRowsPerMinute: 10,
+  refusalRowsPerWindow: 10,
+  refusalWindowMs: 60_000,
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
 } as const;
 
-/** How long a client may take. Tests shorten it. */
-export type ClientWaits = { readonly [Name in "clientHeadersMs" | "clientBodyMs"]: number };
+/** Times that tests shorten. */
+export type Waits = { readonly [Name in "clientHeadersMs" | "clientBodyMs" | "refusalWindowMs"]: number };

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type ClientWaits, LIMITS } from "../core/limits.ts";
+import { LIMITS, type Waits } from "../core/limits.ts";
 import { Exchange } from "./exchange.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
@@ -21,7 +21,7 @@ export interface HttpServer {
 export function createHttpServer(
   onRequest: (exchange: Exchange) => void,
   unparsed: UnparsedAnswer,
-  waits: ClientWaits = LIMITS,
+  waits: Waits = LIMITS,
 ): HttpServer {
   const server = createServer({
     maxHeaderSize: LIMITS.headerBytesMax,

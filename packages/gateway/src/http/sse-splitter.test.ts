@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type SseEvent, SseSplitter } from "./sse-splitter.ts";
+import { missingBlankLine, type SseEvent, SseSplitter } from "./sse-splitter.ts";
 
 const MIB = 1024 * 1024;
 
@@ -200,3 +200,22 @@ describe("SseSplitter", () => {
     });
   });
 });
+
+it.each(["", "\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "\r\n\n"])(
+  "completes a last event that ends with %j, and no more than that",
+  (end) => {
+    const split = (bytes: string): SseEvent[] => {
+      const events: SseEvent[] = [];
+      const splitter = new SseSplitter(1_000);
+      splitter.push(Buffer.from(bytes), (event) => events.push(event));
+      splitter.end((event) => events.push(event));
+      return events;
+    };
+    const raw = `data: a${end}`;
+    const whole = raw + missingBlankLine(Buffer.from(raw)).toString();
+    expect(split(`${whole}data: b\n\n`).map(({ data }) => data)).toEqual(["a", "b"]);
+    expect(missingBlankLine(Buffer.from(whole))).toHaveLength(0);
+    // Line ends alone are what is left of an event that is over.
+    expect(missingBlankLine(Buffer.from(end))).toHaveLength(0);
+  },
+);

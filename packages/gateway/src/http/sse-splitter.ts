@@ -102,9 +102,11 @@ export class SseSplitter {
 
 /** What `raw`, the last event of a stream, lacks of the blank line that ends an event. */
 export function missingBlankLine(raw: Buffer): Buffer {
-  const ends = /(?:\r\n|\n|\r)*$/.exec(raw.toString("latin1", Math.max(0, raw.length - 4)))?.[0] ?? "";
-  const lines = ends.replaceAll("\r\n", "\n").length;
-  return lines >= 2 ? NO_BYTES : Buffer.from("\n".repeat(2 - lines));
+  const end = raw.toString("latin1", Math.max(0, raw.length - 5)).replaceAll("\r\n", "\n");
+  // Nothing but line ends: the event before them is over.
+  if (/^[\r\n]*$/.test(end)) return NO_BYTES;
+  // A CR at the end would make one line end of itself and the LF behind it.
+  return Buffer.from(/[\r\n]{2}$/.test(end) ? "" : end.endsWith("\n") ? "\n" : "\n\n");
 }
 
 function parseEvent(raw: Buffer): SseEvent {

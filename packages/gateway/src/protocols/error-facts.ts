@@ -46,14 +46,23 @@ function readBody(body: Fields, facts: ErrorFacts, nowMs: number): void {
   const from = isObject(error) ? error : body;
   const inner = isObject(from["innererror"]) ? from["innererror"] : {};
   const metadata = isObject(from["metadata"]) ? from["metadata"] : {};
-  const codes = [inner["code"], from["code"], metadata["error_type"], from["type"], body["error_type"], body["code"], from["status"]];
+  const codes = [
+    inner["code"],
+    from["code"],
+    metadata["error_type"],
+    from["type"],
+    body["error_type"],
+    body["code"],
+    from["status"],
+  ];
   facts.codes.push(...codes.flatMap(word));
   // OpenRouter's word for a moderated prompt.
   if (Array.isArray(metadata["reasons"])) facts.codes.push("content_filter");
   const message = typeof error === "string" ? error : (from["message"] ?? from["detail"] ?? "");
   // What the provider behind a reseller said says more than the reseller's own "Provider returned error".
   facts.message = plain(message) + (isAbsent(metadata["raw"]) ? "" : ` ${plain(metadata["raw"])}`);
-  for (const detail of Array.isArray(from["details"]) ? from["details"] : []) if (isObject(detail)) readDetail(detail, facts);
+  for (const detail of Array.isArray(from["details"]) ? from["details"] : [])
+    if (isObject(detail)) readDetail(detail, facts);
   if (isObject(metadata["headers"])) facts.retryAfterMs ??= retryAfterMs(lowerCase(metadata["headers"]), nowMs);
   facts.retryAfterMs ??= spokenDelay(facts.message);
 }

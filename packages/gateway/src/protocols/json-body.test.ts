@@ -3,28 +3,36 @@ import { refusalOf } from "../../test/support/thrown.ts";
 import { parseJsonObject } from "./json-body.ts";
 
 const JSON_TYPE = "application/json";
-const refused = (text: string | Buffer, type: string | undefined = JSON_TYPE) => refusalOf(() => parseJsonObject(Buffer.from(text), type));
+const refused = (text: string | Buffer, type: string | undefined = JSON_TYPE) =>
+  refusalOf(() => parseJsonObject(Buffer.from(text), type));
 
 describe("parseJsonObject", () => {
-  it.each(["application/json", "Application/JSON; charset=utf-8", " application/vnd.api+json", "application/json;charset=UTF-8"])(
-    "takes content type %j",
-    (type) => {
-      expect(parseJsonObject(Buffer.from('{"a":1}'), type)).toEqual({ a: 1 });
-    },
-  );
+  it.each([
+    "application/json",
+    "Application/JSON; charset=utf-8",
+    " application/vnd.api+json",
+    "application/json;charset=UTF-8",
+  ])("takes content type %j", (type) => {
+    expect(parseJsonObject(Buffer.from('{"a":1}'), type)).toEqual({ a: 1 });
+  });
 
-  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", ""])(
-    "refuses content type %j, naming it",
-    (type) => {
-      const { code, message } = refused("{}", type);
-      expect(code).toBe("invalid_request");
-      expect(message).toContain(type.slice(0, 60));
-      expect(message).toContain("application/json");
-    },
-  );
+  it.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "",
+  ])("refuses content type %j, naming it", (type) => {
+    const { code, message } = refused("{}", type);
+    expect(code).toBe("invalid_request");
+    expect(message).toContain(type.slice(0, 60));
+    expect(message).toContain("application/json");
+  });
 
   it("says so when the content type is missing", () => {
-    expect(refusalOf(() => parseJsonObject(Buffer.from("{}"), undefined)).message).toContain("content-type header is missing");
+    expect(refusalOf(() => parseJsonObject(Buffer.from("{}"), undefined)).message).toContain(
+      "content-type header is missing",
+    );
   });
 
   it.each([
@@ -59,7 +67,10 @@ describe("parseJsonObject", () => {
   it.each([
     ["a lone continuation byte", Buffer.from([0x7b, 0x22, 0x80, 0x22, 0x3a, 0x31, 0x7d])],
     ["an overlong form", Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d])],
-    ["a character cut short", Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xf0, 0x9f, 0x98]), Buffer.from('"}')])],
+    [
+      "a character cut short",
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xf0, 0x9f, 0x98]), Buffer.from('"}')]),
+    ],
     ["a surrogate", Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')])],
     ["UTF-16", Buffer.from('{"a":"é"}', "utf16le").fill(0xff, 0, 1)],
   ])("refuses %s", (_name, bytes) => {
@@ -87,7 +98,9 @@ describe("parseJsonObject", () => {
     });
 
     it("changes no object that is not its own", () => {
-      expect(() => parseJsonObject(Buffer.from('{"a":{"\\u005f\\u005fproto__":{"polluted":1}}}'), JSON_TYPE)).not.toThrow();
+      expect(() =>
+        parseJsonObject(Buffer.from('{"a":{"\\u005f\\u005fproto__":{"polluted":1}}}'), JSON_TYPE),
+      ).not.toThrow();
       expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     });
   });

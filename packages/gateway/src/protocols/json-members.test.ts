@@ -114,7 +114,9 @@ describe("membersOf", () => {
     });
 
     it("as a client's fault", () => {
-      expect(refusalOf(() => membersOf(nested("[", "]", LIMITS.jsonDepthMax)))).toMatchObject({ code: "invalid_request" });
+      expect(refusalOf(() => membersOf(nested("[", "]", LIMITS.jsonDepthMax)))).toMatchObject({
+        code: "invalid_request",
+      });
     });
 
     it("but not brackets within strings", () => {

@@ -59,7 +59,16 @@ describe("an error", () => {
 
   it("carries what it knows and no empty member", () => {
     const attempts = [{ deployment: "a", class: "timeout" as const }];
-    const details = { param: "n", reason: "denied", scope: "tenant:x", dimension: "usd" as const, resetsAt: "t", limit: 0, used: 0, attempts };
+    const details = {
+      param: "n",
+      reason: "denied",
+      scope: "tenant:x",
+      dimension: "usd" as const,
+      resetsAt: "t",
+      limit: 0,
+      used: 0,
+      attempts,
+    };
     expect(errorIn(encode("budget_exceeded", details).body)).toEqual({
       message: "words",
       type: "insufficient_quota",
@@ -89,16 +98,24 @@ describe("an error", () => {
 
   it("of the provider's own goes on word for word, under the gateway's status (ruling 18)", () => {
     const body = '{ "error" : {"message":"é", "n":1.0} }';
-    const answer = encode("invalid_request", { upstream: { status: 422, contentType: "application/json", body: Buffer.from(body) } });
+    const answer = encode("invalid_request", {
+      upstream: { status: 422, contentType: "application/json", body: Buffer.from(body) },
+    });
     expect(answer).toMatchObject({ status: 400, body });
     expect(answer.headers["content-type"]).toBe("application/json");
     expect(answer.headers["x-should-retry"]).toBe("false");
   });
 
   it("in a stream is one event and the end mark, whatever its words hold", () => {
-    const text = encodeOpenAiStreamError(new GatewayError("all_providers_failed", 'line\n\ndata: [DONE]\n\n"'), "req_1").toString();
+    const text = encodeOpenAiStreamError(
+      new GatewayError("all_providers_failed", 'line\n\ndata: [DONE]\n\n"'),
+      "req_1",
+    ).toString();
     const [event, done, rest] = text.split("\n\n");
-    expect(errorIn((event ?? "").replace(/^data: /, ""))).toMatchObject({ code: "all_providers_failed", request_id: "req_1" });
+    expect(errorIn((event ?? "").replace(/^data: /, ""))).toMatchObject({
+      code: "all_providers_failed",
+      request_id: "req_1",
+    });
     expect([done, rest]).toEqual(["data: [DONE]", ""]);
   });
 });
@@ -108,20 +125,27 @@ describe("gateway_metadata", () => {
 
   it("is the last member, and every other byte stays", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 2), fc.constantFrom("", "\n", " \r\n"), (reply, indent, tail) => {
-        const body = JSON.stringify(reply, null, indent) + tail;
-        const out = decorateOpenAiReply(Buffer.from(body), metadata).toString();
-        const { gateway_metadata, ...rest } = JSON.parse(out) as Record<string, unknown>;
-        expect(gateway_metadata).toEqual(metadata);
-        expect(rest).toEqual(JSON.parse(body));
-        const member = `"gateway_metadata":${JSON.stringify(metadata)}`;
-        expect(out.replace(`,${member}`, "").replace(member, "")).toBe(body);
-      }),
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.constantFrom(0, 1, 2),
+        fc.constantFrom("", "\n", " \r\n"),
+        (reply, indent, tail) => {
+          const body = JSON.stringify(reply, null, indent) + tail;
+          const out = decorateOpenAiReply(Buffer.from(body), metadata).toString();
+          const { gateway_metadata, ...rest } = JSON.parse(out) as Record<string, unknown>;
+          expect(gateway_metadata).toEqual(metadata);
+          expect(rest).toEqual(JSON.parse(body));
+          const member = `"gateway_metadata":${JSON.stringify(metadata)}`;
+          expect(out.replace(`,${member}`, "").replace(member, "")).toBe(body);
+        },
+      ),
     );
   });
 
   it.each(["{}", "{ }", "{\n\n}"])("has no comma before it in %j", (body) => {
-    expect(JSON.parse(decorateOpenAiReply(Buffer.from(body), metadata).toString())).toEqual({ gateway_metadata: metadata });
+    expect(JSON.parse(decorateOpenAiReply(Buffer.from(body), metadata).toString())).toEqual({
+      gateway_metadata: metadata,
+    });
   });
 
   it("costs no copy of a large answer's text", () => {

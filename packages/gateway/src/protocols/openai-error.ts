@@ -36,7 +36,13 @@ const CODES = new Map<string, ErrorClass>(
     // The model wrote a call or a JSON it could not finish: the provider's failure, worth another try (Groq).
     provider_error: ["tool_use_failed", "json_validate_failed", "provider_unavailable"],
     bad_request: [
-      ...["unsupported_parameter", "unknown_parameter", "unsupported_value", "invalid_value", "missing_required_parameter"],
+      ...[
+        "unsupported_parameter",
+        "unknown_parameter",
+        "unsupported_value",
+        "invalid_value",
+        "missing_required_parameter",
+      ],
       ...["decimal_above_max_value", "integer_above_max_value", "integer_below_min_value", "string_above_max_length"],
       ...["array_above_max_length", "invalid_type"],
     ],

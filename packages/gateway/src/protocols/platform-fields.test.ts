@@ -3,8 +3,10 @@ import { refusalOf } from "../../test/support/thrown.ts";
 import { LIMITS } from "../core/limits.ts";
 import { platformFields } from "./platform-fields.ts";
 
-const read = (body: Record<string, unknown>, headers: Record<string, string> = {}) => platformFields(body, (name) => headers[name]);
-const refused = (body: Record<string, unknown>, headers: Record<string, string> = {}) => refusalOf(() => read(body, headers));
+const read = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+  platformFields(body, (name) => headers[name]);
+const refused = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+  refusalOf(() => read(body, headers));
 
 /** Every field this build honours, with a value, and the same as a header says it. */
 const FIELDS: [string, unknown, string][] = [
@@ -64,7 +66,10 @@ describe("platform fields", () => {
     ["tags", []],
     ["tags", "a=b"],
   ])("%s as %j is refused by its path", (field, value) => {
-    expect(refused({ gateway: { [field]: value } })).toMatchObject({ code: "invalid_request", param: `gateway.${field}` });
+    expect(refused({ gateway: { [field]: value } })).toMatchObject({
+      code: "invalid_request",
+      param: `gateway.${field}`,
+    });
   });
 
   it.each([
@@ -83,9 +88,12 @@ describe("platform fields", () => {
   });
 
   describe("tags", () => {
-    it.each([[{ n: 1 }], [{ n: null }], [{ n: "" }], [{ n: "x".repeat(257) }], [{ n: ["a"] }]])("%j names the tag", (tags) => {
-      expect(refused({ gateway: { tags } })).toMatchObject({ code: "invalid_request", param: "gateway.tags.n" });
-    });
+    it.each([[{ n: 1 }], [{ n: null }], [{ n: "" }], [{ n: "x".repeat(257) }], [{ n: ["a"] }]])(
+      "%j names the tag",
+      (tags) => {
+        expect(refused({ gateway: { tags } })).toMatchObject({ code: "invalid_request", param: "gateway.tags.n" });
+      },
+    );
 
     it("are bounded in number", () => {
       const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`t${i}`, "x"]));
@@ -113,7 +121,10 @@ describe("platform fields", () => {
     });
 
     it("a tenant is refused whatever it says (ruling 25), and a long name is clipped", () => {
-      expect(refused({ gateway: { tenant: "acme" } })).toMatchObject({ code: "invalid_request", param: "gateway.tenant" });
+      expect(refused({ gateway: { tenant: "acme" } })).toMatchObject({
+        code: "invalid_request",
+        param: "gateway.tenant",
+      });
       expect(refused({ gateway: { tenant: null } })).toMatchObject({ param: "gateway.tenant" });
       expect(refused({ gateway: { ["x".repeat(5_000)]: 1 } }).message.length).toBeLessThan(500);
     });
@@ -146,7 +157,10 @@ describe("platform fields", () => {
       ["cache_floor", 0.99],
     ])("%s as %j is refused, never ignored", (field, value) => {
       expect(refused({ gateway: { [field]: value } })).toMatchObject({ code: "unsupported_feature", param: field });
-      expect(refused({}, { [headerOf(field)]: String(value) })).toMatchObject({ code: "unsupported_feature", param: field });
+      expect(refused({}, { [headerOf(field)]: String(value) })).toMatchObject({
+        code: "unsupported_feature",
+        param: field,
+      });
     });
 
     it.each([

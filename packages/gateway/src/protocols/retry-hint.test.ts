@@ -35,8 +35,24 @@ describe("retryAfterMs", () => {
     [{ "retry-after": `${"9".repeat(400)}` }, null],
     [{ "retry-after": "NaN" }, null],
     // The dimension that is used up, and only that one.
-    [{ "x-ratelimit-remaining-requests": "499", "x-ratelimit-reset-requests": "120ms", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9.816s" }, 9_816],
-    [{ "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "1s" }, 360_000],
+    [
+      {
+        "x-ratelimit-remaining-requests": "499",
+        "x-ratelimit-reset-requests": "120ms",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "9.816s",
+      },
+      9_816,
+    ],
+    [
+      {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "6m0s",
+        "x-ratelimit-remaining-tokens": "5",
+        "x-ratelimit-reset-tokens": "1s",
+      },
+      360_000,
+    ],
     [{ "x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "6m0s" }, null],
     [{ "x-ratelimit-reset-requests": "6m0s" }, null],
     [{ "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "12" }, 12_000],
@@ -58,8 +74,19 @@ describe("retryAfterMs", () => {
   });
 
   it("is a whole number of ms that is not below nothing, or null, whatever stands there", () => {
-    const value = fc.oneof(fc.string(), fc.double().map(String), fc.integer().map(String), fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()));
-    const name = fc.constantFrom("retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens");
+    const value = fc.oneof(
+      fc.string(),
+      fc.double().map(String),
+      fc.integer().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
+    const name = fc.constantFrom(
+      "retry-after",
+      "retry-after-ms",
+      "x-ratelimit-reset",
+      "x-ratelimit-remaining-tokens",
+      "x-ratelimit-reset-tokens",
+    );
     fc.assert(
       fc.property(fc.dictionary(name, value), (headers) => {
         const ms = retryAfterMs(headers, NOW);

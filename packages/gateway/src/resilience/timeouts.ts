@@ -8,6 +8,8 @@ const STREAM_HOP_MS = 15_000;
 const STREAM_TOTAL_MS = 60_000;
 const JSON_UNIT_MS = 60_000;
 const JSON_UNIT_TOKENS = 2_000;
+/** A client's cap is the client's to choose; how long a connection is held for it is not. */
+const JSON_MS_MAX = 24 * 3_600_000;
 /** What a JSON call without a cap may write before it is taken to hang; reasoning writes more than is seen. */
 const UNCAPPED_TOKENS = 4_096;
 const UNCAPPED_REASONING_TOKENS = 16_384;
@@ -40,13 +42,13 @@ export function attemptTimeouts(
   route: Pick<Route, "timeouts">,
   remainingMs: number,
 ): AttemptTimeouts {
-  const { connectMs, firstTokenMs, idleMs } = deployment.timeouts;
-  // A first token that may take 60 s needs a hop that lets it: only the default moves, a set one holds.
-  const streamHop = call.reasons ? Math.max(STREAM_HOP_MS, firstTokenMs ?? FIRST_TOKEN_REASONING_MS) : STREAM_HOP_MS;
-  const hop = route.timeouts.hopMs ?? (call.stream ? streamHop : jsonMs(call));
+  const { connectMs, idleMs } = deployment.timeouts;
+  const firstTokenMs = deployment.timeouts.firstTokenMs ?? (call.reasons ? FIRST_TOKEN_REASONING_MS : FIRST_TOKEN_MS);
+  // A first token that may take long needs a hop that lets it: only the default moves, a set one holds.
+  const hop = route.timeouts.hopMs ?? (call.stream ? Math.max(STREAM_HOP_MS, firstTokenMs) : jsonMs(call));
   return {
     connectMs,
-    firstTokenMs: call.stream ? (firstTokenMs ?? (call.reasons ? FIRST_TOKEN_REASONING_MS : FIRST_TOKEN_MS)) : null,
+    firstTokenMs: call.stream ? firstTokenMs : null,
     hopMs: Math.min(hop, remainingMs),
     idleMs,
     streamMaxMs: route.timeouts.streamMaxMs,
@@ -55,5 +57,5 @@ export function attemptTimeouts(
 
 function jsonMs(call: Call): number {
   const cap = call.maxOutputTokens ?? (call.reasons ? UNCAPPED_REASONING_TOKENS : UNCAPPED_TOKENS);
-  return JSON_UNIT_MS * Math.max(1, cap / JSON_UNIT_TOKENS);
+  return Math.min(JSON_MS_MAX, JSON_UNIT_MS * Math.max(1, cap / JSON_UNIT_TOKENS));
 }

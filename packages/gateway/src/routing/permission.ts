@@ -1,4 +1,4 @@
-import type { ModelPolicy } from "../config/snapshot.ts";
+import type { Deployment, ModelPolicy } from "../config/snapshot.ts";
 
 /** Why a name is not allowed. */
 export type Denial = "no_policy" | "denied" | "not_in_allow_list";
@@ -16,15 +16,22 @@ export function denialOf(policies: readonly (ModelPolicy | null)[], name: string
   return allowed ? null : "not_in_allow_list";
 }
 
-/** Deny lists may name deployments; such a deployment leaves every chain. */
-export function deniesDeployment(policies: readonly (ModelPolicy | null)[], deployment: string): boolean {
-  return policies.some(
-    (policy) => policy?.deny.includes(`deployment:${deployment}`) || policy?.deny.includes(deployment),
-  );
+/** Deny lists may name deployments, or what they call (`provider/model`, `provider/*`): such a deployment leaves every chain. */
+export function deniesDeployment(
+  policies: readonly (ModelPolicy | null)[],
+  { name, provider, model }: Pick<Deployment, "name" | "provider" | "model">,
+): boolean {
+  const denies = (pattern: string): boolean =>
+    pattern === `deployment:${name}` ||
+    pattern === name ||
+    (pattern.includes("/") && matches(pattern, `${provider}/${model}`, true));
+  return policies.some((policy) => policy?.deny.some(denies));
 }
 
+/** A `*` stands alone for every alias, or ends a `provider/model` pattern. */
 function matches(pattern: string, name: string, raw: boolean): boolean {
   if (pattern === name) return true;
+  if (!pattern.endsWith("*")) return false;
   if (pattern === "*") return !raw;
-  return pattern.endsWith("/*") && raw && name.startsWith(pattern.slice(0, -1)) && !name.startsWith("deployment:");
+  return raw && name.startsWith(pattern.slice(0, -1)) && !name.startsWith("deployment:");
 }

@@ -1,22 +1,17 @@
-import { noUsage, type Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { FinishReason, StreamPart } from "../core/stream-part.ts";
-import type {
-  Transport,
-  UpstreamCall,
-  UpstreamErrorKind,
-  UpstreamHeaders,
-  UpstreamRequest,
-  UpstreamSink,
-} from "../core/transport.ts";
+import type { StreamFailure } from "../core/stream-part.ts";
+import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
-import { mergeUsage, type Protocol, type Quirks, type StreamReader } from "../protocols/protocol.ts";
+import type { Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
 import type { AttemptTimeouts } from "../resilience/timeouts.ts";
+import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
+import { type Meter, meterPart, openMeter } from "./meter.ts";
+import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
 const LINGER_MS = 1_000;
@@ -37,21 +32,6 @@ export interface StreamEnd {
 
 /** Takes the bytes of a committed stream. False asks for a pause until `resume`. */
 export type StreamTaker = (bytes: Buffer) => boolean;
-
-/** What was learned of an attempt, for its row. Times are monotonic ms. */
-export interface Meter {
-  startedAt: number;
-  sentAt: number | null;
-  firstOutputAt: number | null;
-  endedAt: number | null;
-  httpStatus: number | null;
-  providerRequestId: string | null;
-  model: string | null;
-  usage: Usage | null;
-  finishReason: FinishReason | null;
-  /** Characters of output seen, for an estimate where usage never comes. */
-  outputChars: number;
-}
 
 /** What one attempt is made of. */
 export interface AttemptSpec {
@@ -80,7 +60,7 @@ export class Attempt implements UpstreamSink {
 
   readonly #spec: AttemptSpec;
   readonly #clock: Clock;
-  #call: UpstreamCall | null = null;
+  readonly #call = new UpstreamHandle();
   #forgetCancel: (() => void) | null = null;
   #resolveOutcome!: (outcome: AttemptOutcome) => void;
   #resolveEnd!: (end: StreamEnd) => void;
@@ -99,42 +79,35 @@ export class Attempt implements UpstreamSink {
   #terminated = false;
   #sawTerminator = false;
 
-  #finishes = 0;
   #timer: Timer | null = null;
   /** Closes a connection whose stream is over but whose upstream keeps it open. */
   #linger: Timer | null = null;
   #lastActivityAt: number;
+  /** The client is behind; the decoder is behind. Either pauses the upstream. */
   #paused = false;
+  #decoderBehind = false;
 
   constructor(spec: AttemptSpec, transport: Transport, clock: Clock, cancel: Cancel) {
     this.#spec = spec;
     this.#clock = clock;
     const now = clock.monotonic();
     this.#lastActivityAt = now;
-    this.meter = {
-      startedAt: now,
-      sentAt: null,
-      firstOutputAt: null,
-      endedAt: null,
-      httpStatus: null,
-      providerRequestId: null,
-      model: null,
-      usage: null,
-      finishReason: null,
-      outputChars: 0,
-    };
+    this.meter = openMeter(now);
     this.outcome = new Promise((resolve) => {
       this.#resolveOutcome = resolve;
     });
     this.end = new Promise((resolve) => {
       this.#resolveEnd = resolve;
     });
-    this.#forgetCancel = cancel.onCancel(() => this.#fail(broken("cancelled", "the client left", this.meter)));
+    this.#forgetCancel = cancel.onCancel(() => this.#fail(this.#broken("cancelled", "the client left")));
     if (this.#isOver()) return;
     this.#armTimer();
-    // The transport may call back before it returns, even with an error.
-    this.#call = transport.send(spec.request, this);
-    if (this.#isOver()) this.#call.abort();
+    try {
+      this.#call.give(transport.send(spec.request, this));
+    } catch (error) {
+      this.#call.over();
+      this.#fail(failure("connection_failed", messageOf(error), false));
+    }
   }
 
   /** Sends a committed stream's bytes to `taker` from now on, beginning with what was held back. */
@@ -142,89 +115,116 @@ export class Attempt implements UpstreamSink {
     this.#take = taker;
     const held = this.#held;
     this.#held = [];
-    if (held.length > 0) this.#deliver(Buffer.concat(held, this.#heldBytes));
+    const keepsUp = held.length === 0 || this.#deliver(Buffer.concat(held, this.#heldBytes));
     this.#heldBytes = 0;
+    // What was held may have been enough for a pause that nobody else would end.
+    if (keepsUp) this.resume();
   }
 
   /** The client has caught up: read on. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    if (this.#isOver()) return;
     this.#lastActivityAt = this.#clock.monotonic();
-    this.#call?.resume();
+    // The timer may have gone to sleep for the end of the whole stream.
+    this.#armTimer();
+    this.#decompressor?.resume();
+    this.#throttle();
   }
 
   onSent(): void {
+    if (this.#isOver()) return;
     this.meter.sentAt = this.#clock.monotonic();
     this.#armTimer();
   }
 
   onHeaders(status: number, headers: UpstreamHeaders): void {
+    if (this.#isOver()) return;
     this.#lastActivityAt = this.#clock.monotonic();
     this.meter.httpStatus = status;
     this.meter.providerRequestId =
       headers["x-request-id"] ?? headers["request-id"] ?? headers["apim-request-id"] ?? null;
     this.#headers = headers;
+    const isEvents = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
+    if (this.#spec.stream && status >= 200 && status < 300 && isEvents) {
+      this.#splitter = new SseSplitter(LIMITS.sseEventBytesMax);
+      this.#reader = this.#spec.protocol.streamReader(this.#spec.quirks);
+    }
     try {
       this.#decompressor = decompressor(headers["content-encoding"], {
         data: (chunk) => this.#onBody(chunk),
         end: () => this.#onBodyEnd(),
-        error: (message) => this.#fail(failure("invalid_response", message, true, status)),
+        error: (message) => this.#onUnreadable(message),
+        drain: () => {
+          this.#decoderBehind = false;
+          this.#throttle();
+        },
       });
     } catch (error) {
-      return this.#fail(failure("invalid_response", messageOf(error), true, status));
-    }
-    const isEvents = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
-    if (this.#spec.stream && status < 300 && isEvents) {
-      this.#splitter = new SseSplitter(LIMITS.sseEventBytesMax);
-      this.#reader = this.#spec.protocol.streamReader(this.#spec.quirks);
+      this.#onUnreadable(messageOf(error));
     }
   }
 
   onData(chunk: Buffer): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver()) return;
     this.#lastActivityAt = this.#clock.monotonic();
-    if (this.#decompressor) this.#decompressor.write(chunk);
-    else this.#onBody(chunk);
+    if (!this.#decompressor) return this.#onBody(chunk);
+    if (this.#decompressor.write(chunk)) return;
+    this.#decoderBehind = true;
+    this.#throttle();
   }
 
   onEnd(): void {
+    this.#call.over();
     this.#linger?.cancel();
+    if (this.#isOver()) return;
     if (this.#decompressor) this.#decompressor.end();
     else this.#onBodyEnd();
   }
 
   onError(kind: UpstreamErrorKind, message: string): void {
+    this.#call.over();
     this.#linger?.cancel();
     const started = this.meter.httpStatus !== null;
-    if (kind === "protocol") return this.#fail(failure("invalid_response", message, true));
+    if (kind === "protocol") return this.#fail(this.#invalid(message));
     // After the head, a connection that breaks is an answer cut short; before it, a call that may never have arrived.
-    this.#fail(broken(started ? "invalid_response" : "connection_failed", message, this.meter));
+    this.#fail(this.#broken(started ? "invalid_response" : "connection_failed", message));
   }
 
   #onBody(chunk: Buffer): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver()) return;
     if (this.#splitter) return this.#onEvents(chunk, this.#splitter);
     this.#bodyBytes += chunk.length;
-    const isError = (this.meter.httpStatus ?? 200) >= 300;
+    const isError = !isGood(this.meter.httpStatus);
     const bound = isError ? LIMITS.upstreamErrorBytesMax : LIMITS.upstreamBodyBytesMax;
     if (this.#bodyBytes <= bound) this.#body.push(chunk);
-    else if (!isError)
-      this.#fail(failure("invalid_response", `the answer is over ${bound} bytes`, true, this.meter.httpStatus));
+    // The status says what an error without end is.
+    else if (isError) this.#onBodyEnd();
+    else this.#fail(this.#invalid(`the answer is over ${bound} bytes`));
+  }
+
+  /** The body does not decode. An error is still told by its status. */
+  #onUnreadable(message: string): void {
+    if (isGood(this.meter.httpStatus)) return this.#fail(this.#invalid(message));
+    this.#body = [];
+    this.#onBodyEnd();
   }
 
   #onBodyEnd(): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver()) return;
     if (this.#splitter) return this.#onStreamEnd(this.#splitter);
     const status = this.meter.httpStatus ?? 0;
     const body = Buffer.concat(this.#body);
-    if (status < 200 || status >= 300) return this.#fail(this.#classified(status, body));
-    const read = this.#spec.protocol.readReply(body, this.#spec.quirks, this.#clock.now());
-    if ("failure" in read) return this.#fail(read.failure);
-    if (this.#spec.stream)
-      return this.#fail(failure("invalid_response", "a stream was asked for and one JSON body came", true, status));
-    this.meter.model = read.model;
+    const { protocol, quirks, stream } = this.#spec;
+    if (!isGood(status)) {
+      return this.#fail(protocol.classifyFailure(status, this.#headers, body, this.#clock.now()));
+    }
+    const read = protocol.readReply(body, quirks, this.#clock.now());
     this.meter.usage = read.usage;
+    if ("failure" in read) return this.#fail(read.failure);
+    if (stream) return this.#fail(this.#invalid("a stream was asked for and one JSON body came"));
+    this.meter.model = read.model;
     this.meter.finishReason = read.finishReason;
     this.meter.outputChars = read.outputChars;
     this.#close();
@@ -238,31 +238,46 @@ export class Attempt implements UpstreamSink {
       splitter.push(chunk, (event) => this.#onEvent(event, forward));
     } catch (error) {
       this.#flush(forward);
-      return this.#fail(failure("invalid_response", messageOf(error), true, this.meter.httpStatus));
+      return this.#fail(this.#invalid(messageOf(error)));
     }
     this.#flush(forward);
-    if (this.#sawTerminator && this.#phase === "committed") this.#finish();
+    if (this.#sawTerminator) this.#settle();
+  }
+
+  #onStreamEnd(splitter: SseSplitter): void {
+    const forward: Buffer[] = [];
+    try {
+      splitter.end((event) => this.#onEvent(event, forward));
+      // Whatever is said after an event without its blank line would be taken for more of it.
+      const last = forward[forward.length - 1];
+      if (last) forward.push(missingBlankLine(last));
+    } catch (error) {
+      return this.#fail(this.#invalid(messageOf(error)));
+    }
+    this.#flush(forward);
+    this.#settle();
   }
 
   #onEvent(event: SseEvent, forward: Buffer[]): void {
-    if (this.#phase === "over" || this.#sawTerminator) return;
+    if (this.#isOver() || this.#sawTerminator) return;
     if (event.data === null) {
       forward.push(event.raw);
       return;
     }
     const reading = this.#reader?.read(event.data, event.name);
     if (!reading) return;
+    const finished = this.#finished;
     for (const part of reading.parts) {
       if (part.type === "error") {
         // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
-        if (this.#finishes >= this.#spec.choices) continue;
+        if (this.#finished) continue;
         this.#flush(forward);
         forward.length = 0;
-        const body = Buffer.from(JSON.stringify(part.failure.body));
-        return this.#fail(this.#classified(part.failure.status ?? 502, body));
+        return this.#fail(this.#said(part.failure));
       }
-      this.#meterPart(part);
+      meterPart(this.meter, part, this.#clock.monotonic());
     }
+    if (this.#finished && !finished && this.#phase === "committed") this.#armTimer();
     if (reading.terminator) {
       this.#sawTerminator = true;
       if (this.#spec.holdTerminator) return;
@@ -271,34 +286,14 @@ export class Attempt implements UpstreamSink {
     if (!reading.usageOnly || this.#spec.showsUsage) forward.push(event.raw);
   }
 
-  #meterPart(part: StreamPart): void {
-    const { meter } = this;
-    if (part.type === "start") {
-      meter.model = part.model;
-      return;
-    }
-    if (part.type === "usage") {
-      meter.usage ??= noUsage();
-      mergeUsage(meter.usage, part.usage);
-      return;
-    }
-    if (part.type === "finish") {
-      this.#finishes++;
-      if (part.choice === 0 || meter.finishReason === null) meter.finishReason = part.reason;
-    } else if ("text" in part) {
-      meter.outputChars += part.text.length;
-    }
-    meter.firstOutputAt ??= this.#clock.monotonic();
-  }
-
+  /** Sends on what may be seen: nothing before the first output, then all that was held back with it. */
   #flush(forward: Buffer[]): void {
-    if (forward.length === 0 || this.#phase === "over") return;
+    if (forward.length === 0 || this.#isOver()) return;
     const bytes = forward.length === 1 && forward[0] ? forward[0] : Buffer.concat(forward);
-    if (this.#phase === "waiting" && this.meter.firstOutputAt === null) {
-      if (this.#heldBytes + bytes.length <= LIMITS.preambleBytesMax) this.#holdBack(bytes);
-      return;
-    }
     if (this.#phase === "waiting") {
+      // A preamble over its bound is no preamble any more: it is not worth losing.
+      const fits = this.#heldBytes + bytes.length <= LIMITS.preambleBytesMax;
+      if (this.meter.firstOutputAt === null && fits) return this.#holdBack(bytes);
       this.#phase = "committed";
       this.#armTimer();
       this.#resolveOutcome({ kind: "streaming" });
@@ -313,51 +308,49 @@ export class Attempt implements UpstreamSink {
     if (this.#phase === "committed" && this.#heldBytes > LIMITS.clientBufferBytesMax) this.#pause();
   }
 
-  #deliver(bytes: Buffer): void {
-    if (this.#take && !this.#take(bytes)) this.#pause();
+  #deliver(bytes: Buffer): boolean {
+    const keepsUp = this.#take?.(bytes) ?? true;
+    if (!keepsUp) this.#pause();
+    return keepsUp;
   }
 
   #pause(): void {
-    if (this.#paused || this.#phase === "over") return;
+    if (this.#paused || this.#isOver()) return;
     this.#paused = true;
-    this.#call?.pause();
+    this.#decompressor?.pause();
+    this.#throttle();
   }
 
-  #onStreamEnd(splitter: SseSplitter): void {
-    const forward: Buffer[] = [];
-    try {
-      splitter.end((event) => this.#onEvent(event, forward));
-      // Whatever is said after an event without its blank line would be taken for more of it.
-      const last = forward[forward.length - 1];
-      if (last && !this.#sawTerminator) forward.push(missingBlankLine(last));
-    } catch (error) {
-      return this.#fail(failure("invalid_response", messageOf(error), true, this.meter.httpStatus));
-    }
-    this.#flush(forward);
-    if (this.#phase === "over") return;
-    // A stream is whole when it said why it stopped, or closed with its own end mark after some output.
-    const whole = this.#finishes >= this.#spec.choices || (this.#sawTerminator && this.meter.firstOutputAt !== null);
+  #throttle(): void {
+    this.#call.throttle(this.#paused || this.#decoderBehind);
+  }
+
+  get #finished(): boolean {
+    return this.meter.finishes >= this.#spec.choices;
+  }
+
+  /** The stream has ended. It is whole when it said why it stopped, or closed with its own end mark after some output. */
+  #settle(): void {
+    if (this.#isOver()) return;
+    const whole = this.#finished || (this.#sawTerminator && this.meter.firstOutputAt !== null);
     if (!whole || this.#phase === "waiting") {
-      return this.#fail(broken("invalid_response", "the stream ended before its finish reason", this.meter));
+      return this.#fail(this.#broken("invalid_response", "the stream ended before its finish reason"));
     }
-    this.#finish();
-  }
-
-  #finish(): void {
     this.#close();
     this.#resolveEnd({ failure: null, terminated: this.#terminated });
+    if (!this.#call.open) return;
     // The connection is left to end by itself, so that it can be used again; one that does not is closed.
-    this.#call?.resume();
-    this.#linger = this.#clock.after(LINGER_MS, () => this.#call?.abort());
+    this.#call.throttle(false);
+    this.#linger = this.#clock.after(LINGER_MS, () => this.#call.abort());
   }
 
   #fail(reason: ProviderFailure): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver()) return;
     const committed = this.#phase === "committed";
     // Everything had been said: what breaks after the last finish reason takes nothing from the answer.
-    const whole = committed && reason.class !== "cancelled" && this.#finishes >= this.#spec.choices;
+    const whole = committed && reason.class !== "cancelled" && this.#finished;
     this.#close();
-    this.#call?.abort();
+    this.#call.abort();
     if (!committed) this.#resolveOutcome({ kind: "failed", failure: reason });
     else this.#resolveEnd({ failure: whole ? null : reason, terminated: this.#terminated });
   }
@@ -373,10 +366,10 @@ export class Attempt implements UpstreamSink {
     this.#timer = null;
     this.#forgetCancel?.();
     this.#decompressor?.close();
-  }
-
-  #classified(status: number, body: Buffer): ProviderFailure {
-    return this.#spec.protocol.classifyFailure(status, this.#headers, body, this.#clock.now());
+    // A request holds its attempts until it is settled; their bytes it needs no longer.
+    this.#body = [];
+    this.#splitter = null;
+    this.#reader = null;
   }
 
   /** One timer an attempt. Activity only moves a number; the timer looks at it when it fires and goes on waiting. */
@@ -387,28 +380,42 @@ export class Attempt implements UpstreamSink {
   }
 
   #onTimer(): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver()) return;
     const { at, what } = this.#nextDeadline();
     if (this.#clock.monotonic() < at) return this.#armTimer();
-    this.#fail(broken(what === "connect" ? "connection_failed" : "timeout", `no ${what} in time`, this.meter));
+    this.#fail(this.#broken(what === "connect" ? "connection_failed" : "timeout", `no ${what} in time`));
   }
 
-  #nextDeadline(): { at: number; what: "connect" | "first token" | "answer" | "next chunk" | "end" } {
-    const { timeouts } = this.#spec;
+  #nextDeadline(): Deadline {
     const { startedAt, sentAt } = this.meter;
-    if (this.#phase === "committed") {
-      const end = startedAt + timeouts.streamMaxMs;
-      // A client that does not read stops the clock for the upstream, but not the one for the whole.
-      const idle = this.#paused ? end : this.#lastActivityAt + timeouts.idleMs;
-      return idle < end ? { at: idle, what: "next chunk" } : { at: end, what: "end" };
-    }
-    const hop = startedAt + timeouts.hopMs;
-    if (sentAt === null) {
-      const connect = startedAt + timeouts.connectMs;
-      return connect < hop ? { at: connect, what: "connect" } : { at: hop, what: "answer" };
-    }
-    const first = timeouts.firstTokenMs === null ? hop : sentAt + timeouts.firstTokenMs;
-    return first < hop ? { at: first, what: "first token" } : { at: hop, what: "answer" };
+    return nextDeadline(
+      {
+        startedAt,
+        sentAt,
+        committed: this.#phase === "committed",
+        finished: this.#finished,
+        paused: this.#paused,
+        lastActivityAt: this.#lastActivityAt,
+      },
+      this.#spec.timeouts,
+    );
+  }
+
+  /** An answer that is none. The provider may have done the work. */
+  #invalid(message: string): ProviderFailure {
+    return failure("invalid_response", message, true, this.meter.httpStatus);
+  }
+
+  /** A call that was broken off: ambiguous, and billed by estimate, once it had been sent. */
+  #broken(kind: ProviderFailure["class"], message: string): ProviderFailure {
+    const { sentAt, httpStatus } = this.meter;
+    return { ...failure(kind, message, sentAt !== null, httpStatus), broken: true };
+  }
+
+  /** An error the provider said inside the stream. The headers are those of the 200 around it, and say nothing of it. */
+  #said({ status, body }: StreamFailure): ProviderFailure {
+    const text = Buffer.from(JSON.stringify(body));
+    return this.#spec.protocol.classifyFailure(status ?? 502, {}, text, this.#clock.now());
   }
 }
 
@@ -421,9 +428,8 @@ function failure(
   return { class: kind, message, httpStatus, retryAfterMs: null, ambiguous };
 }
 
-/** A call that was broken off: ambiguous, and billed by estimate, once it had been sent. */
-function broken(kind: ProviderFailure["class"], message: string, meter: Meter): ProviderFailure {
-  return { ...failure(kind, message, meter.sentAt !== null, meter.httpStatus), broken: true };
+function isGood(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
 }
 
 function messageOf(error: unknown): string {

@@ -3,8 +3,13 @@ import type { Call } from "../core/call.ts";
 import { type ErrorDetails, GatewayError, type ProviderFailure, type UpstreamAnswer } from "../core/errors.ts";
 import type { AttemptRecord } from "./admit.ts";
 
-/** Credentials a provider might quote in its own error text. */
-const KEY_SHAPED = /\b(?:sk|gsk|xai|pplx|csk|fw|r8|hf|AIza)[-_]?[A-Za-z0-9*_-]{8,}/g;
+/** Credentials a provider might quote in its own error text: by their vendors' prefixes, half masked ones too. */
+const KEY_SHAPED = /\b(?:(?:sk|gsk|xai|pplx|csk|fw|r8|hf)[-_]|AIza)[A-Za-z0-9*_-]{8,}/g;
+/** A configured header value shorter than this is no secret, and cutting it out would maim the text. */
+const SECRET_CHARS_MIN = 8;
+
+/** What may stand in a header of ours. */
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json[\x20-\x7e]*$/i;
 
 /**
  * What the client is told when nothing is left to try: the class of the last attempt decides (INTERFACE, Errors).
@@ -91,11 +96,27 @@ function verbatim(call: Call, last: AttemptRecord, failure: ProviderFailure): { 
   const { upstream } = failure;
   if (!upstream || last.hop.protocol.name !== call.dialect || upstream.body.length === 0) return {};
   if (upstream.status < 400 || upstream.status >= 500) return {};
-  const secret = last.hop.provider.config.apiKey?.reveal();
+  // A page of a proxy in between is nobody's dialect.
+  if (!isJson(upstream.body)) return {};
+  const { apiKey, headers } = last.hop.provider.config;
   let text = upstream.body.toString("utf8");
-  if (secret) text = text.replaceAll(secret, "***");
+  for (const secret of [apiKey, ...Object.values(headers)]) {
+    const value = secret?.reveal() ?? "";
+    if (value.length >= SECRET_CHARS_MIN) text = text.replaceAll(value, "***");
+  }
   text = text.replace(KEY_SHAPED, "***");
-  return { upstream: { status: upstream.status, contentType: upstream.contentType, body: Buffer.from(text) } };
+  const contentType = JSON_TYPE.test(upstream.contentType) ? upstream.contentType : "application/json";
+  return { upstream: { status: upstream.status, contentType, body: Buffer.from(text) } };
+}
+
+/** An object or an array, as bodies of errors are. */
+function isJson(body: Buffer): boolean {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return typeof value === "object" && value !== null;
+  } catch {
+    return false;
+  }
 }
 
 function summaryOf(record: AttemptRecord): AttemptSummary[] {

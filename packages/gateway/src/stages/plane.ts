@@ -1,6 +1,6 @@
 import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ClientWaits } from "../core/limits.ts";
+import type { Waits } from "../core/limits.ts";
 import type { Random } from "../core/random.ts";
 import type { Transport } from "../core/transport.ts";
 import type { LedgerWriter } from "../ledger/ledger.ts";
@@ -32,7 +32,7 @@ export interface DataPlane {
   keys: KeyRing;
   retryBudget: RetryBudget;
   refusals: RefusalMeter;
-  waits: ClientWaits;
+  waits: Waits;
   log: Log;
   metrics: Metrics;
   /** The config as it is now. */

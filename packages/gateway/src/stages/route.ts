@@ -64,7 +64,7 @@ export function route(runtime: Runtime, caller: Caller, call: Call, target: Targ
 }
 
 function gate(runtime: Runtime, caller: Caller, call: Call, deployment: Deployment): Hop | Removed {
-  if (deniesDeployment(policiesOf(caller), deployment.name)) {
+  if (deniesDeployment(policiesOf(caller), deployment)) {
     return { deployment: deployment.name, gate: "permission", reason: "denied to this key" };
   }
   const provider = runtime.providers.get(deployment.provider);

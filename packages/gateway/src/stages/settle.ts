@@ -24,10 +24,7 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
   const attempts = describe(row, visit, ending);
   plane.metrics.requestEnded(row, attempts);
   if (ending.lease) plane.ledger.settle(row, attempts);
-  else if (ending.caller) {
-    row.repeated = plane.refusals.count(row.key_id ?? "", row.error_code ?? "");
-    if (row.repeated > 0) plane.ledger.record(row);
-  }
+  else if (ending.caller) plane.refusals.record(row);
   plane.log.access(row);
   const cause = ending.error?.details.cause;
   if (ending.error?.code === "internal") plane.log.fault(visit.requestId, cause ?? ending.error);

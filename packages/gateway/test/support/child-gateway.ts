@@ -96,7 +96,7 @@ export async function startChildGateway(options: ChildOptions): Promise<ChildGat
   const child = startChild({ ...options, variables, args: ["serve", ...options.args] });
   const url = await new Promise<string>((resolve, reject) => {
     child.process.stdout?.on("data", () => {
-      const found = /Sluicegate is serving on (\S+)\n[^]*\n$/.exec(child.stdout())?.[1];
+      const found = /Sluicegate is serving on (\S+)\n[\s\S]*\n$/.exec(child.stdout())?.[1];
       if (found) resolve(found);
     });
     void child.exited.then(({ code, signal }) =>

@@ -6,7 +6,7 @@ import type { RequestRecord } from "@sluicegate/contract";
 import { type Simulator, startSimulator } from "@sluicegate/simulator";
 import { environmentOf } from "../../src/config/env.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { ClientWaits } from "../../src/core/limits.ts";
+import type { Waits } from "../../src/core/limits.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type Gateway, startGateway } from "../../src/start-gateway.ts";
 import { type Log, silentLog } from "../../src/telemetry/log.ts";
@@ -51,8 +51,8 @@ export interface TestGatewayOptions {
   /** The whole config; `SIMULATOR` in it becomes the simulator's base URL, `KEYHASH` the hash of CLIENT_KEY. */
   config?: string;
   log?: Log;
-  /** How long the gateway waits for its clients. */
-  waits?: Partial<ClientWaits>;
+  /** Times that the test shortens. */
+  waits?: Partial<Waits>;
   variables?: Record<string, string>;
 }
 

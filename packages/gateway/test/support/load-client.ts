@@ -24,6 +24,8 @@ export interface Outcome {
   complete: boolean;
   /** The client left by its own will. */
   left: boolean;
+  /** Monotonic ms. */
+  sentAt: number;
   endedAt: number;
   error: string | null;
 }
@@ -57,7 +59,7 @@ function send(url: string, agent: Agent, order: Order): Promise<Outcome> {
   const { marker, body, leave } = order;
   const outcome: Outcome = {
     ...{ marker, order, status: null, requestId: null, headers: {}, text: "" },
-    ...{ complete: false, left: false, endedAt: 0, error: null },
+    ...{ complete: false, left: false, sentAt: performance.now(), endedAt: 0, error: null },
   };
   return new Promise((resolve) => {
     const bytes = Buffer.from(JSON.stringify({ messages: [{ role: "user", content: marker }], ...body }));
@@ -72,8 +74,10 @@ function send(url: string, agent: Agent, order: Order): Promise<Outcome> {
         ...order.headers,
       },
     });
+    let timer: NodeJS.Timeout | undefined;
     const end = (error: Error | null): void => {
       if (outcome.endedAt > 0) return;
+      clearTimeout(timer);
       outcome.endedAt = performance.now();
       outcome.error = error?.message ?? null;
       resolve(outcome);
@@ -86,7 +90,7 @@ function send(url: string, agent: Agent, order: Order): Promise<Outcome> {
     call.on("error", end);
     call.on("response", (response) => read(response, outcome, call, leave, leaveNow, end));
     call.end(bytes);
-    if (leave && "afterMs" in leave) setTimeout(leaveNow, leave.afterMs);
+    if (leave && "afterMs" in leave) timer = setTimeout(leaveNow, leave.afterMs);
   });
 }
 

@@ -59,13 +59,18 @@ describe("a tool result", () => {
     expect(refusalOf(() => readMessages([user, result("a"), calling("a")])).param).toBe("messages[1].tool_call_id");
   });
 
-  it.each(["__proto__", "constructor", "toString"])("with the id %s is held against the calls, not against an object's own names", (id) => {
-    expect(refusalOf(() => readMessages([user, result(id)])).param).toBe("messages[1].tool_call_id");
-    expect(() => readMessages([user, calling(id), result(id)])).not.toThrow();
-  });
+  it.each(["__proto__", "constructor", "toString"])(
+    "with the id %s is held against the calls, not against an object's own names",
+    (id) => {
+      expect(refusalOf(() => readMessages([user, result(id)])).param).toBe("messages[1].tool_call_id");
+      expect(() => readMessages([user, calling(id), result(id)])).not.toThrow();
+    },
+  );
 
   it("of a parallel call, a repeated id, a later turn is taken", () => {
-    expect(() => readMessages([user, calling("a", "b"), result("b"), result("a"), user, calling("a"), result("a")])).not.toThrow();
+    expect(() =>
+      readMessages([user, calling("a", "b"), result("b"), result("a"), user, calling("a"), result("a")]),
+    ).not.toThrow();
   });
 
   it("names a clipped id, however long", () => {
@@ -92,7 +97,14 @@ describe("readMessages learns", () => {
     [["parallel_tools"], [user, calling("a", "b")]],
     [[], [user, calling("a")]],
     // Images may come back from a tool.
-    [["vision"], [user, calling("a"), { role: "tool", tool_call_id: "a", content: [{ type: "image_url", image_url: { url: "https://x" } }] }]],
+    [
+      ["vision"],
+      [
+        user,
+        calling("a"),
+        { role: "tool", tool_call_id: "a", content: [{ type: "image_url", image_url: { url: "https://x" } }] },
+      ],
+    ],
   ])("that %j is needed", (needs, messages) => {
     expect([...readMessages(messages).needs]).toEqual(needs);
   });

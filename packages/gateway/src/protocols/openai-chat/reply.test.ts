@@ -6,7 +6,8 @@ import { readReply } from "./reply.ts";
 const PLAIN: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOutput: true };
 const NOW = Date.UTC(2026, 10, 29);
 
-const read = (body: unknown) => readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), PLAIN, NOW);
+const read = (body: unknown) =>
+  readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), PLAIN, NOW);
 const answer = (message: unknown, finish: unknown = "stop", extra: Record<string, unknown> = {}) => ({
   id: "c1",
   object: "chat.completion",
@@ -43,8 +44,17 @@ describe("a JSON answer", () => {
   });
 
   it("without usage counts what it wrote, in every choice and of every kind", () => {
-    const body = answer({ content: "12345", reasoning_content: "123", refusal: null, tool_calls: [call, null, { function: null }] });
-    body.choices.push({ index: 1, message: { content: [{ type: "text", text: "x" }], reasoning: "12" }, finish_reason: "stop" });
+    const body = answer({
+      content: "12345",
+      reasoning_content: "123",
+      refusal: null,
+      tool_calls: [call, null, { function: null }],
+    });
+    body.choices.push({
+      index: 1,
+      message: { content: [{ type: "text", text: "x" }], reasoning: "12" },
+      finish_reason: "stop",
+    });
     const parts = JSON.stringify([{ type: "text", text: "x" }]).length;
     expect(read(body)).toMatchObject({ usage: null, outputChars: 5 + 3 + 1 + 2 + parts + 2 });
   });
@@ -86,10 +96,16 @@ describe("a 200 that is no answer", () => {
     [{ error: { message: "boom" } }, "provider_error"],
     [{ error: "model overloaded", error_type: "overloaded" }, "overloaded"],
     [{ object: "error", message: "x", type: "BadRequestError", code: 400 }, "bad_request"],
-    [{ error: { message: "This model's maximum context length is 8192 tokens", type: "invalid_request_error" } }, "context_overflow"],
+    [
+      { error: { message: "This model's maximum context length is 8192 tokens", type: "invalid_request_error" } },
+      "context_overflow",
+    ],
     [{ ...answer({ content: "" }, "error"), error: { code: 429, message: "slow" } }, "rate_limited"],
     [{ ...answer({ content: "" }, null), error: { code: 502, message: "died" } }, "provider_error"],
-    [{ choices: [{ message: { content: "par" }, finish_reason: "error", error: { code: 503, message: "x" } }] }, "overloaded"],
+    [
+      { choices: [{ message: { content: "par" }, finish_reason: "error", error: { code: 503, message: "x" } }] },
+      "overloaded",
+    ],
     [answer({ content: "par" }, "error"), "provider_error"],
     [answer({ content: "" }, "insufficient_system_resource"), "overloaded"],
   ])("%j is %s", (body, kind) => {
@@ -97,14 +113,21 @@ describe("a 200 that is no answer", () => {
   });
 
   it("beside an answer that ended well, an error is a remark", () => {
-    expect(read({ ...answer({ content: "x" }), error: { message: "metadata failed" } })).toMatchObject({ finishReason: "stop" });
+    expect(read({ ...answer({ content: "x" }), error: { message: "metadata failed" } })).toMatchObject({
+      finishReason: "stop",
+    });
     expect(read({ ...answer({ content: "x" }, null), error: {} })).toMatchObject({ finishReason: null });
   });
 
   it("is billed for what it says it used", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
-    expect(read({ ...answer({ content: "par" }, "error"), usage })).toMatchObject({ usage: { input_tokens: 9, output_tokens: 3 } });
-    expect(read({ choices: [], usage })).toMatchObject({ failure: { class: "invalid_response" }, usage: { input_tokens: 9 } });
+    expect(read({ ...answer({ content: "par" }, "error"), usage })).toMatchObject({
+      usage: { input_tokens: 9, output_tokens: 3 },
+    });
+    expect(read({ choices: [], usage })).toMatchObject({
+      failure: { class: "invalid_response" },
+      usage: { input_tokens: 9 },
+    });
     expect(read({ choices: [] })).toMatchObject({ usage: null });
   });
 

@@ -16,7 +16,8 @@ function decode(body: string | Record<string, unknown>, headers: Record<string, 
 
 const asked = (extra: Record<string, unknown> = {}): Call => decode({ model: "default", messages: HI, ...extra });
 const refused = (extra: Record<string, unknown>) => refusalOf(() => asked(extra));
-const sent = (call: Call, quirks: Partial<Quirks> = {}, model = "gpt"): string => passRequest(call, model, { ...PLAIN, ...quirks }).toString();
+const sent = (call: Call, quirks: Partial<Quirks> = {}, model = "gpt"): string =>
+  passRequest(call, model, { ...PLAIN, ...quirks }).toString();
 
 describe("decodeRequest", () => {
   it("reads what routing, money and the ledger need", () => {
@@ -33,7 +34,13 @@ describe("decodeRequest", () => {
       reasons: false,
       platform: { user: "u1" },
     });
-    expect(asked()).toMatchObject({ stream: false, maxOutputTokens: null, choices: 1, showsUsage: false, platform: {} });
+    expect(asked()).toMatchObject({
+      stream: false,
+      maxOutputTokens: null,
+      choices: 1,
+      showsUsage: false,
+      platform: {},
+    });
   });
 
   describe("refuses a field of the wrong type by its path", () => {
@@ -82,9 +89,23 @@ describe("decodeRequest", () => {
   });
 
   it("takes null for absent, and values that only the model's maker may judge", () => {
-    const nothing = ["stream", "stream_options", "temperature", "stop", "tools", "n", "max_tokens", "response_format", "seed", "gateway", "user"];
+    const nothing = [
+      "stream",
+      "stream_options",
+      "temperature",
+      "stop",
+      "tools",
+      "n",
+      "max_tokens",
+      "response_format",
+      "seed",
+      "gateway",
+      "user",
+    ];
     expect(() => asked(Object.fromEntries(nothing.map((key) => [key, null])))).not.toThrow();
-    expect(() => asked({ temperature: 99, top_p: -1, n: 0, stop: [], reasoning_effort: "extreme", tools: [] })).not.toThrow();
+    expect(() =>
+      asked({ temperature: 99, top_p: -1, n: 0, stop: [], reasoning_effort: "extreme", tools: [] }),
+    ).not.toThrow();
     expect(asked({ n: 0 }).choices).toBe(1);
   });
 
@@ -145,7 +166,9 @@ describe("decodeRequest", () => {
   });
 
   it.each(["__proto__", "constructor", "prototype"])("refuses %s as a field", (key) => {
-    expect(refusalOf(() => decode(`{"model":"m","messages":[],${JSON.stringify(key)}:{"x":1}}`))).toMatchObject({ param: key });
+    expect(refusalOf(() => decode(`{"model":"m","messages":[],${JSON.stringify(key)}:{"x":1}}`))).toMatchObject({
+      param: key,
+    });
   });
 });
 
@@ -161,14 +184,26 @@ describe("passRequest", () => {
   it("keeps every byte of the fields it does not know, whatever they are and wherever they stand", () => {
     const field = fc.tuple(
       fc.string({ unit: "grapheme", minLength: 1 }).map((name) => `x${name}`),
-      fc.constantFrom("1.0", "1e5", "9007199254740993", "-0.0", '"\\u0041"', "[ 1.00 , {} ]", '{ "z":1.0, "a" : 2 }', "null"),
+      fc.constantFrom(
+        "1.0",
+        "1e5",
+        "9007199254740993",
+        "-0.0",
+        '"\\u0041"',
+        "[ 1.00 , {} ]",
+        '{ "z":1.0, "a" : 2 }',
+        "null",
+      ),
     );
     fc.assert(
       fc.property(fc.array(field), fc.array(field), fc.boolean(), (before, after, stream) => {
-        const texts = (list: [string, string][]): string => list.map(([name, value]) => `${JSON.stringify(name)} : ${value},`).join("");
+        const texts = (list: [string, string][]): string =>
+          list.map(([name, value]) => `${JSON.stringify(name)} : ${value},`).join("");
         const body = (model: string, tail: string): string =>
           `{${texts(before)}"model":"${model}",${texts(after)}"messages":[{"role":"user","content":"hi"}],"stream":${stream}${tail}}`;
-        expect(sent(decode(body("default", "")))).toBe(body("gpt", stream ? ',"stream_options":{"include_usage":true}' : ""));
+        expect(sent(decode(body("default", "")))).toBe(
+          body("gpt", stream ? ',"stream_options":{"include_usage":true}' : ""),
+        );
       }),
     );
   });
@@ -187,7 +222,9 @@ describe("passRequest", () => {
   });
 
   it("takes out a repeated or escaped member of its own too", () => {
-    const call = decode('{"gateway":{},"model":"a","session_id":"x","gatew\\u0061y":{"user":"u"},"messages":[{"role":"user","content":"hi"}],"model":"default","session_id":"y"}');
+    const call = decode(
+      '{"gateway":{},"model":"a","session_id":"x","gatew\\u0061y":{"user":"u"},"messages":[{"role":"user","content":"hi"}],"model":"default","session_id":"y"}',
+    );
     expect(call.platform).toEqual({ user: "u", session_id: "y" });
     expect(call.alias).toBe("default");
     expect(sent(call)).toBe('{"model":"gpt","messages":[{"role":"user","content":"hi"}],"model":"gpt"}');
@@ -209,9 +246,18 @@ describe("passRequest", () => {
       ['"stream":true', '"stream":true,"stream_options":{"include_usage":true}'],
       ['"stream":true,"stream_options":null', '"stream":true,"stream_options":{"include_usage":true}'],
       ['"stream":true,"stream_options":{}', '"stream":true,"stream_options":{"include_usage":true}'],
-      ['"stream":true,"stream_options":{"include_usage":true}', '"stream":true,"stream_options":{"include_usage":true}'],
-      ['"stream":true,"stream_options":{"include_usage":false}', '"stream":true,"stream_options":{"include_usage":true}'],
-      ['"stream":true,"stream_options":{"include_usage":null}', '"stream":true,"stream_options":{"include_usage":true}'],
+      [
+        '"stream":true,"stream_options":{"include_usage":true}',
+        '"stream":true,"stream_options":{"include_usage":true}',
+      ],
+      [
+        '"stream":true,"stream_options":{"include_usage":false}',
+        '"stream":true,"stream_options":{"include_usage":true}',
+      ],
+      [
+        '"stream":true,"stream_options":{"include_usage":null}',
+        '"stream":true,"stream_options":{"include_usage":true}',
+      ],
       [
         '"stream_options":{ "include_obfuscation" : false, "x": 1.0 },"stream":true',
         '"stream_options":{ "include_obfuscation" : false, "x": 1.0,"include_usage":true },"stream":true',
@@ -227,7 +273,8 @@ describe("passRequest", () => {
       ['"stream":false', '"stream":false'],
       ['"stream":false,"stream_options":{}', '"stream":false,"stream_options":{}'],
     ])("%s → %s", (given, expected) => {
-      const body = (model: string, members: string): string => `{"model":"${model}","messages":[{"role":"user","content":"hi"}],${members}}`;
+      const body = (model: string, members: string): string =>
+        `{"model":"${model}","messages":[{"role":"user","content":"hi"}],${members}}`;
       expect(sent(decode(body("default", given)))).toBe(body("gpt", expected));
     });
 
@@ -249,10 +296,15 @@ describe("passRequest", () => {
       // Both: the one that was counted, and so reserved, is the one that is sent.
       ["max_tokens", '"max_tokens":9,"max_completion_tokens":5', '"max_tokens":5'],
       ["max_completion_tokens", '"max_tokens":9,"max_completion_tokens":5', '"max_completion_tokens":5'],
-      ["max_tokens", '"max_tokens":null,"max_completion_tokens":null', '"max_tokens":null,"max_completion_tokens":null'],
+      [
+        "max_tokens",
+        '"max_tokens":null,"max_completion_tokens":null',
+        '"max_tokens":null,"max_completion_tokens":null',
+      ],
       [null, '"max_tokens":9,"max_completion_tokens":5', '"max_tokens":9,"max_completion_tokens":5'],
     ] as const)("%s: %s → %s", (maxTokensField, given, expected) => {
-      const body = (model: string, members: string): string => `{"model":"${model}","messages":[{"role":"user","content":"hi"}],${members}}`;
+      const body = (model: string, members: string): string =>
+        `{"model":"${model}","messages":[{"role":"user","content":"hi"}],${members}}`;
       const call = decode(body("default", given));
       expect(sent(call, { maxTokensField })).toBe(body("gpt", expected));
       if (call.maxOutputTokens !== null) expect(expected).toContain(`${call.maxOutputTokens}`);

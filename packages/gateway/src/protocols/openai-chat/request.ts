@@ -53,7 +53,9 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
-    showsUsage: streamOptions?.["include_usage"] === true,
+    // OpenRouter's own way to ask, or everybody's.
+    showsUsage:
+      streamOptions?.["include_usage"] === true || (isObject(body["usage"]) && body["usage"]["include"] === true),
     platform,
     raw,
     body,

@@ -8,18 +8,33 @@ const PLAIN: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOu
 
 type Json = Record<string, unknown>;
 
-function readings(chunks: readonly (Json | string)[], quirks: Partial<Quirks> = {}, name: string | null = null): EventReading[] {
+function readings(
+  chunks: readonly (Json | string)[],
+  quirks: Partial<Quirks> = {},
+  name: string | null = null,
+): EventReading[] {
   const reader = streamReader({ ...PLAIN, ...quirks });
   return chunks.map((chunk) => reader.read(typeof chunk === "string" ? chunk : JSON.stringify(chunk), name));
 }
 
-function partsOf(chunks: readonly (Json | string)[], quirks: Partial<Quirks> = {}, name: string | null = null): StreamPart[] {
+function partsOf(
+  chunks: readonly (Json | string)[],
+  quirks: Partial<Quirks> = {},
+  name: string | null = null,
+): StreamPart[] {
   return readings(chunks, quirks, name).flatMap((reading) => reading.parts);
 }
 
 /** A chunk with one choice. */
 function chunk(delta: unknown, finish: string | null = null, extra: Json = {}): Json {
-  return { id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: finish }], ...extra };
+  return {
+    id: "c1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, delta, finish_reason: finish }],
+    ...extra,
+  };
 }
 
 const calls = (...fragments: Json[]): Json => chunk({ tool_calls: fragments });
@@ -50,17 +65,37 @@ function toolCalls(parts: readonly StreamPart[]): { id: string; name: string; ar
 
 const texts = (parts: readonly StreamPart[], type: "text" | "reasoning" | "refusal"): string =>
   parts.flatMap((part) => (part.type === type ? part.text : [])).join("");
-const finishes = (parts: readonly StreamPart[]): FinishReason[] => parts.flatMap((part) => (part.type === "finish" ? part.reason : []));
+const finishes = (parts: readonly StreamPart[]): FinishReason[] =>
+  parts.flatMap((part) => (part.type === "finish" ? part.reason : []));
 const usages = (parts: readonly StreamPart[]) => parts.flatMap((part) => (part.type === "usage" ? part.usage : []));
 
 describe("an OpenAI stream", () => {
   it("with a tool call and usage (F1)", () => {
     const whole = readings([
-      chunk({ role: "assistant", content: null, refusal: null, tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "weather", arguments: "" } }] }, null, { usage: null, obfuscation: "x" }),
+      chunk(
+        {
+          role: "assistant",
+          content: null,
+          refusal: null,
+          tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "weather", arguments: "" } }],
+        },
+        null,
+        { usage: null, obfuscation: "x" },
+      ),
       calls({ index: 0, function: { arguments: '{"city":' } }),
       calls({ index: 0, function: { arguments: '"Oslo"}' } }),
       chunk({}, "tool_calls", { usage: null }),
-      { ...chunk(null), choices: [], usage: { prompt_tokens: 50, completion_tokens: 12, total_tokens: 62, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0 } } },
+      {
+        ...chunk(null),
+        choices: [],
+        usage: {
+          prompt_tokens: 50,
+          completion_tokens: 12,
+          total_tokens: 62,
+          prompt_tokens_details: { cached_tokens: 0 },
+          completion_tokens_details: { reasoning_tokens: 0 },
+        },
+      },
       "[DONE]",
     ]);
     expect(whole.flatMap((reading) => reading.parts)).toEqual([
@@ -77,7 +112,10 @@ describe("an OpenAI stream", () => {
   });
 
   it("with text, of several choices interleaved", () => {
-    const at = (index: number, content: string, finish: string | null = null): Json => ({ ...chunk(null), choices: [{ index, delta: { content }, finish_reason: finish }] });
+    const at = (index: number, content: string, finish: string | null = null): Json => ({
+      ...chunk(null),
+      choices: [{ index, delta: { content }, finish_reason: finish }],
+    });
     const parts = partsOf([at(0, "a"), at(1, "x"), at(0, "b", "stop"), at(1, "y", "length")]);
     expect(parts.filter((part) => part.type !== "start")).toEqual([
       { type: "text", choice: 0, text: "a" },
@@ -90,9 +128,13 @@ describe("an OpenAI stream", () => {
   });
 
   it("whose preamble says nothing has nothing but a start", () => {
-    expect(partsOf([chunk({ role: "assistant", content: "", refusal: null }), chunk({ role: "assistant", content: null, reasoning_content: "", tool_calls: [] }), chunk({})])).toEqual([
-      { type: "start", id: "c1", model: "m" },
-    ]);
+    expect(
+      partsOf([
+        chunk({ role: "assistant", content: "", refusal: null }),
+        chunk({ role: "assistant", content: null, reasoning_content: "", tool_calls: [] }),
+        chunk({}),
+      ]),
+    ).toEqual([{ type: "start", id: "c1", model: "m" }]);
   });
 
   it.each(["", "  ", "\n"])("with an event of %j data says nothing", (data) => {
@@ -103,9 +145,12 @@ describe("an OpenAI stream", () => {
     expect(readings([data])[0]?.terminator).toBe(true);
   });
 
-  it.each(["{", "null", "[]", '"text"', "7", "<html>", "DONE", '{"a":1}{"b":2}'])("with the event %j throws, and does not quote it", (data) => {
-    expect(() => readings([data])).toThrow(/^a stream event is (not JSON|no JSON object)$/);
-  });
+  it.each(["{", "null", "[]", '"text"', "7", "<html>", "DONE", '{"a":1}{"b":2}'])(
+    "with the event %j throws, and does not quote it",
+    (data) => {
+      expect(() => readings([data])).toThrow(/^a stream event is (not JSON|no JSON object)$/);
+    },
+  );
 
   it.each([
     [{ ...chunk(null), choices: null }],
@@ -122,7 +167,14 @@ describe("an OpenAI stream", () => {
   });
 
   it("takes its model from the first chunk that has one (Azure's first has none)", () => {
-    const first = { choices: [], created: 0, id: "", model: "", object: "", prompt_filter_results: [{ prompt_index: 0 }] };
+    const first = {
+      choices: [],
+      created: 0,
+      id: "",
+      model: "",
+      object: "",
+      prompt_filter_results: [{ prompt_index: 0 }],
+    };
     const [azure, text] = readings([first, chunk({ content: "hi" })]);
     expect(azure).toEqual({ parts: [], usageOnly: false, terminator: false });
     expect(text?.parts[0]).toEqual({ type: "start", id: "c1", model: "m" });
@@ -131,9 +183,22 @@ describe("an OpenAI stream", () => {
 
 describe("reasoning, refusals and other output", () => {
   it.each([
-    ["DeepSeek", [chunk({ role: "assistant", content: null, reasoning_content: "" }), chunk({ content: null, reasoning_content: "The" }), chunk({ content: "4", reasoning_content: null })]],
+    [
+      "DeepSeek",
+      [
+        chunk({ role: "assistant", content: null, reasoning_content: "" }),
+        chunk({ content: null, reasoning_content: "The" }),
+        chunk({ content: "4", reasoning_content: null }),
+      ],
+    ],
     ["Groq", [chunk({ reasoning: "The" }), chunk({ content: "4" })]],
-    ["Mistral", [chunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "The" }] }] }), chunk({ content: [{ type: "text", text: "4" }] })]],
+    [
+      "Mistral",
+      [
+        chunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "The" }] }] }),
+        chunk({ content: [{ type: "text", text: "4" }] }),
+      ],
+    ],
   ])("of %s", (_name, chunks) => {
     const parts = partsOf(chunks);
     expect(texts(parts, "reasoning")).toBe("The");
@@ -145,7 +210,9 @@ describe("reasoning, refusals and other output", () => {
   });
 
   it("the text of a completions chunk", () => {
-    expect(texts(partsOf([{ ...chunk(null), choices: [{ index: 0, text: "hi", finish_reason: null }] }]), "text")).toBe("hi");
+    expect(texts(partsOf([{ ...chunk(null), choices: [{ index: 0, text: "hi", finish_reason: null }] }]), "text")).toBe(
+      "hi",
+    );
   });
 
   it.each([
@@ -158,9 +225,12 @@ describe("reasoning, refusals and other output", () => {
     expect(partsOf([chunk(delta)]).map((part) => part.type)).toEqual(["start", "annotation"]);
   });
 
-  it.each([[{ images: [] }], [{ reasoning_details: [] }], [{ annotations: [] }], [{ audio: null }]])("%j is none", (delta) => {
-    expect(partsOf([chunk(delta)]).map((part) => part.type)).toEqual(["start"]);
-  });
+  it.each([[{ images: [] }], [{ reasoning_details: [] }], [{ annotations: [] }], [{ audio: null }]])(
+    "%j is none",
+    (delta) => {
+      expect(partsOf([chunk(delta)]).map((part) => part.type)).toEqual(["start"]);
+    },
+  );
 });
 
 describe("tool calls", () => {
@@ -170,28 +240,145 @@ describe("tool calls", () => {
   it.each<[string, Json[], { id: string; name: string; arguments: string }[]]>([
     ["whole in one delta (Groq)", [calls(fragment(0, "a", "weather", oslo.arguments))], [oslo]],
     ["whole, without index or type (Mistral)", [calls(fragment(undefined, "a", "weather", oslo.arguments))], [oslo]],
-    ["two in one delta, without index", [calls(fragment(undefined, "a", "weather", oslo.arguments), fragment(undefined, "b", "time", rome.arguments))], [oslo, rome]],
-    ["two in two deltas, without index", [calls(fragment(undefined, "a", "weather", oslo.arguments)), calls(fragment(undefined, "b", "time", rome.arguments))], [oslo, rome]],
-    ["fragments without index and id go on with the last call", [calls(fragment(undefined, "a", "weather", "")), calls(fragment(undefined, "b", "time", '{"zone":')), calls(fragment(undefined, undefined, undefined, '"Rome"}'))], [{ ...oslo, arguments: "" }, rome]],
-    ["fragments without index are told by their ids", [calls(fragment(undefined, "a", "weather", '{"city":'), fragment(undefined, "b", "time", '{"zone":')), calls(fragment(undefined, "b", undefined, '"Rome"}')), calls(fragment(undefined, "a", undefined, '"Oslo"}'))], [oslo, rome]],
-    ["an index that comes only with the second fragment (Mistral)", [calls(fragment(undefined, "a", "weather", '{"city":')), calls(fragment(0, undefined, "", '"Oslo"}'))], [oslo]],
-    ["index 0 used again under a new id", [calls(fragment(0, "a", "weather", oslo.arguments)), calls(fragment(0, "b", "time", '{"zone":')), calls(fragment(0, undefined, undefined, '"Rome"}'))], [oslo, rome]],
-    ["index 0 for all, in one delta, without ids (Gemini)", [calls(fragment(0, "", "weather", oslo.arguments), fragment(0, "", "weather", "{}"))], [{ ...oslo, id: "" }, { id: "", name: "weather", arguments: "{}" }]],
-    ["index 0 for all, in two deltas, without ids", [calls(fragment(0, undefined, "weather", oslo.arguments)), calls(fragment(0, undefined, "time", rome.arguments))], [{ ...oslo, id: "" }, { ...rome, id: "" }]],
-    ["without index and id, a name begins a call", [calls(fragment(undefined, undefined, "weather", oslo.arguments)), calls(fragment(undefined, undefined, "weather", "{}"))], [{ ...oslo, id: "" }, { id: "", name: "weather", arguments: "{}" }]],
-    ["the same id at two indices is two calls", [calls(fragment(0, "a", "weather", oslo.arguments), fragment(1, "a", "time", rome.arguments))], [oslo, { ...rome, id: "a" }]],
-    ["an id on every fragment", [calls(fragment(0, "a", "weather", '{"city":')), calls(fragment(0, "a", undefined, '"Oslo"}'))], [oslo]],
-    ["indices that begin at 1 and come out of order", [calls(fragment(2, "a", "weather", oslo.arguments)), calls(fragment(1, "b", "time", rome.arguments))], [oslo, rome]],
-    ["fragments of parallel calls, interleaved", [calls(fragment(0, "a", "weather", '{"city":'), fragment(1, "b", "time", '{"zone":')), calls(fragment(1, undefined, undefined, '"Rome"}')), calls(fragment(0, undefined, undefined, '"Oslo"}'))], [oslo, rome]],
-    ["the name after the arguments", [calls(fragment(0, "a", undefined, '{"city":')), calls(fragment(0, undefined, "weather", '"Oslo"}'))], [oslo]],
-    ["the id after the arguments", [calls(fragment(0, undefined, undefined, '{"city":')), calls(fragment(0, "a", "weather", '"Oslo"}'))], [oslo]],
-    ["an empty name, and the name again, replace none", [calls(fragment(0, "a", "weather", '{"city":')), calls(fragment(0, undefined, "", '"Os')), calls(fragment(0, "a", "weather", 'lo"}'))], [oslo]],
+    [
+      "two in one delta, without index",
+      [calls(fragment(undefined, "a", "weather", oslo.arguments), fragment(undefined, "b", "time", rome.arguments))],
+      [oslo, rome],
+    ],
+    [
+      "two in two deltas, without index",
+      [
+        calls(fragment(undefined, "a", "weather", oslo.arguments)),
+        calls(fragment(undefined, "b", "time", rome.arguments)),
+      ],
+      [oslo, rome],
+    ],
+    [
+      "fragments without index and id go on with the last call",
+      [
+        calls(fragment(undefined, "a", "weather", "")),
+        calls(fragment(undefined, "b", "time", '{"zone":')),
+        calls(fragment(undefined, undefined, undefined, '"Rome"}')),
+      ],
+      [{ ...oslo, arguments: "" }, rome],
+    ],
+    [
+      "fragments without index are told by their ids",
+      [
+        calls(fragment(undefined, "a", "weather", '{"city":'), fragment(undefined, "b", "time", '{"zone":')),
+        calls(fragment(undefined, "b", undefined, '"Rome"}')),
+        calls(fragment(undefined, "a", undefined, '"Oslo"}')),
+      ],
+      [oslo, rome],
+    ],
+    [
+      "an index that comes only with the second fragment (Mistral)",
+      [calls(fragment(undefined, "a", "weather", '{"city":')), calls(fragment(0, undefined, "", '"Oslo"}'))],
+      [oslo],
+    ],
+    [
+      "index 0 used again under a new id",
+      [
+        calls(fragment(0, "a", "weather", oslo.arguments)),
+        calls(fragment(0, "b", "time", '{"zone":')),
+        calls(fragment(0, undefined, undefined, '"Rome"}')),
+      ],
+      [oslo, rome],
+    ],
+    [
+      "index 0 for all, in one delta, without ids (Gemini)",
+      [calls(fragment(0, "", "weather", oslo.arguments), fragment(0, "", "weather", "{}"))],
+      [
+        { ...oslo, id: "" },
+        { id: "", name: "weather", arguments: "{}" },
+      ],
+    ],
+    [
+      "index 0 for all, in two deltas, without ids",
+      [calls(fragment(0, undefined, "weather", oslo.arguments)), calls(fragment(0, undefined, "time", rome.arguments))],
+      [
+        { ...oslo, id: "" },
+        { ...rome, id: "" },
+      ],
+    ],
+    [
+      "without index and id, a name begins a call",
+      [
+        calls(fragment(undefined, undefined, "weather", oslo.arguments)),
+        calls(fragment(undefined, undefined, "weather", "{}")),
+      ],
+      [
+        { ...oslo, id: "" },
+        { id: "", name: "weather", arguments: "{}" },
+      ],
+    ],
+    [
+      "the same id at two indices is two calls",
+      [calls(fragment(0, "a", "weather", oslo.arguments), fragment(1, "a", "time", rome.arguments))],
+      [oslo, { ...rome, id: "a" }],
+    ],
+    [
+      "an id on every fragment",
+      [calls(fragment(0, "a", "weather", '{"city":')), calls(fragment(0, "a", undefined, '"Oslo"}'))],
+      [oslo],
+    ],
+    [
+      "indices that begin at 1 and come out of order",
+      [calls(fragment(2, "a", "weather", oslo.arguments)), calls(fragment(1, "b", "time", rome.arguments))],
+      [oslo, rome],
+    ],
+    [
+      "fragments of parallel calls, interleaved",
+      [
+        calls(fragment(0, "a", "weather", '{"city":'), fragment(1, "b", "time", '{"zone":')),
+        calls(fragment(1, undefined, undefined, '"Rome"}')),
+        calls(fragment(0, undefined, undefined, '"Oslo"}')),
+      ],
+      [oslo, rome],
+    ],
+    [
+      "the name after the arguments",
+      [calls(fragment(0, "a", undefined, '{"city":')), calls(fragment(0, undefined, "weather", '"Oslo"}'))],
+      [oslo],
+    ],
+    [
+      "the id after the arguments",
+      [calls(fragment(0, undefined, undefined, '{"city":')), calls(fragment(0, "a", "weather", '"Oslo"}'))],
+      [oslo],
+    ],
+    [
+      "an empty name, and the name again, replace none",
+      [
+        calls(fragment(0, "a", "weather", '{"city":')),
+        calls(fragment(0, undefined, "", '"Os')),
+        calls(fragment(0, "a", "weather", 'lo"}')),
+      ],
+      [oslo],
+    ],
     ["arguments as an object", [calls(fragment(0, "a", "weather", { city: "Oslo" }))], [oslo]],
-    ["arguments null, then whole", [calls(fragment(0, "a", "weather", null)), calls(fragment(0, undefined, undefined, oslo.arguments))], [oslo]],
+    [
+      "arguments null, then whole",
+      [calls(fragment(0, "a", "weather", null)), calls(fragment(0, undefined, undefined, oslo.arguments))],
+      [oslo],
+    ],
     ["no arguments at all", [calls(fragment(0, "a", "weather", undefined))], [{ ...oslo, arguments: "" }]],
     ["a name that never comes", [calls(fragment(0, "a", undefined, oslo.arguments))], [{ ...oslo, name: "" }]],
-    ["a custom tool", [calls({ index: 0, id: "a", type: "custom", custom: { name: "weather", input: "Os" } }), calls({ index: 0, custom: { input: "lo" } })], [{ id: "a", name: "weather", arguments: "Oslo" }]],
-    ["the old function_call", [chunk({ function_call: { name: "weather", arguments: '{"city":' } }), chunk({ function_call: { arguments: '"Oslo"}' } })], [{ ...oslo, id: "" }]],
+    [
+      "a custom tool",
+      [
+        calls({ index: 0, id: "a", type: "custom", custom: { name: "weather", input: "Os" } }),
+        calls({ index: 0, custom: { input: "lo" } }),
+      ],
+      [{ id: "a", name: "weather", arguments: "Oslo" }],
+    ],
+    [
+      "the old function_call",
+      [
+        chunk({ function_call: { name: "weather", arguments: '{"city":' } }),
+        chunk({ function_call: { arguments: '"Oslo"}' } }),
+      ],
+      [{ ...oslo, id: "" }],
+    ],
   ])("%s", (_name, chunks, expected) => {
     const parts = partsOf([...chunks, chunk({}, "tool_calls")]);
     expect(toolCalls(parts)).toEqual(expected);
@@ -199,25 +386,38 @@ describe("tool calls", () => {
   });
 
   it("come together the same, however their arguments are cut", () => {
-    const call = fc.record({ id: fc.uuid(), name: fc.stringMatching(/^[a-z_]{1,12}$/), pieces: fc.array(fc.string(), { maxLength: 5 }) });
+    const call = fc.record({
+      id: fc.uuid(),
+      name: fc.stringMatching(/^[a-z_]{1,12}$/),
+      pieces: fc.array(fc.string(), { maxLength: 5 }),
+    });
     fc.assert(
-      fc.property(fc.uniqueArray(call, { minLength: 1, maxLength: 5, selector: (each) => each.id }), fc.infiniteStream(fc.nat()), (made, choose) => {
-        const left = made.map(({ pieces }) => [...pieces]);
-        const chunks = [calls(...made.map(({ id, name }, index) => fragment(index, id, name, "")))];
-        while (left.some((pieces) => pieces.length > 0)) {
-          const open = left.flatMap((pieces, index) => (pieces.length > 0 ? [index] : []));
-          const index = open[(choose.next().value as number) % open.length] ?? 0;
-          chunks.push(calls(fragment(index, undefined, undefined, left[index]?.shift())));
-        }
-        const parts = partsOf([...chunks, chunk({}, "stop")]);
-        expect(toolCalls(parts)).toEqual(made.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join("") })));
-        expect(finishes(parts)).toEqual(["tool_calls"]);
-      }),
+      fc.property(
+        fc.uniqueArray(call, { minLength: 1, maxLength: 5, selector: (each) => each.id }),
+        fc.infiniteStream(fc.nat()),
+        (made, choose) => {
+          const left = made.map(({ pieces }) => [...pieces]);
+          const chunks = [calls(...made.map(({ id, name }, index) => fragment(index, id, name, "")))];
+          while (left.some((pieces) => pieces.length > 0)) {
+            const open = left.flatMap((pieces, index) => (pieces.length > 0 ? [index] : []));
+            const index = open[(choose.next().value as number) % open.length] ?? 0;
+            chunks.push(calls(fragment(index, undefined, undefined, left[index]?.shift())));
+          }
+          const parts = partsOf([...chunks, chunk({}, "stop")]);
+          expect(toolCalls(parts)).toEqual(
+            made.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join("") })),
+          );
+          expect(finishes(parts)).toEqual(["tool_calls"]);
+        },
+      ),
     );
   });
 
   it("of two choices do not mix", () => {
-    const at = (index: number, delta: Json, finish: string | null = null): Json => ({ ...chunk(null), choices: [{ index, delta, finish_reason: finish }] });
+    const at = (index: number, delta: Json, finish: string | null = null): Json => ({
+      ...chunk(null),
+      choices: [{ index, delta, finish_reason: finish }],
+    });
     const parts = partsOf([
       at(0, { tool_calls: [fragment(0, "a", "weather", "{")] }),
       at(1, { tool_calls: [fragment(0, "b", "time", "[")] }),
@@ -231,8 +431,19 @@ describe("tool calls", () => {
   });
 
   it("may come in the very chunk that finishes, and end before it", () => {
-    const parts = partsOf([chunk({ content: null, tool_calls: [fragment(undefined, "a", "weather", "{}")] }, "tool_calls", { usage: { prompt_tokens: 124, completion_tokens: 22, total_tokens: 146 } })]);
-    expect(parts.map((part) => part.type)).toEqual(["start", "tool_start", "tool_arguments", "tool_end", "finish", "usage"]);
+    const parts = partsOf([
+      chunk({ content: null, tool_calls: [fragment(undefined, "a", "weather", "{}")] }, "tool_calls", {
+        usage: { prompt_tokens: 124, completion_tokens: 22, total_tokens: 146 },
+      }),
+    ]);
+    expect(parts.map((part) => part.type)).toEqual([
+      "start",
+      "tool_start",
+      "tool_arguments",
+      "tool_end",
+      "finish",
+      "usage",
+    ]);
   });
 
   it("after the finish are not begun: nothing would end them", () => {
@@ -248,7 +459,8 @@ describe("tool calls", () => {
     }).toThrow(/4096 tool calls/);
     const nameless = streamReader(PLAIN);
     expect(() => {
-      for (let i = 0; i < 100; i++) nameless.read(JSON.stringify(calls(fragment(0, "a", undefined, "x".repeat(65_536)))), null);
+      for (let i = 0; i < 100; i++)
+        nameless.read(JSON.stringify(calls(fragment(0, "a", undefined, "x".repeat(65_536)))), null);
     }).toThrow(/no name/);
   });
 });
@@ -273,7 +485,9 @@ describe("the finish reason", () => {
   });
 
   it.each([null, "", undefined, 1, {}])("%j is none yet", (word) => {
-    expect(finishes(partsOf([{ ...chunk(null), choices: [{ index: 0, delta: { content: "x" }, finish_reason: word }] }]))).toEqual([]);
+    expect(
+      finishes(partsOf([{ ...chunk(null), choices: [{ index: 0, delta: { content: "x" }, finish_reason: word }] }])),
+    ).toEqual([]);
   });
 
   it("becomes tool_calls where tools were called and the upstream says stop, and only then", () => {
@@ -285,7 +499,11 @@ describe("the finish reason", () => {
 
   it("counts once a choice, also when it is repeated in the usage chunk (OpenRouter)", () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
-    const whole = readings([chunk({ content: "x" }), chunk({ content: "" }, "stop"), chunk({ content: "" }, "length", { usage })]);
+    const whole = readings([
+      chunk({ content: "x" }),
+      chunk({ content: "" }, "stop"),
+      chunk({ content: "" }, "length", { usage }),
+    ]);
     const parts = whole.flatMap((reading) => reading.parts);
     expect(finishes(parts)).toEqual(["stop"]);
     expect(usages(parts)).toEqual([{ input_tokens: 3, output_tokens: 1 }]);
@@ -301,14 +519,21 @@ describe("usage", () => {
     expect(readings([{ ...chunk(null), choices: [], usage }])[0]).toMatchObject({ usageOnly: true });
     expect(readings([{ ...chunk(null), choices: null, usage }])[0]).toMatchObject({ usageOnly: true });
     expect(readings([chunk({ content: "" }, "stop", { usage })])[0]).toMatchObject({ usageOnly: false });
-    for (const odd of [chunk({}, "stop", { x_groq: { id: "r", usage } }), chunk({}, "stop", { x_groq: { usage }, usage })]) {
+    for (const odd of [
+      chunk({}, "stop", { x_groq: { id: "r", usage } }),
+      chunk({}, "stop", { x_groq: { usage }, usage }),
+    ]) {
       expect(usages(partsOf([odd]))).toEqual([read]);
     }
-    expect(usages(partsOf([{ ...chunk(null), choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] }]))).toEqual([read]);
+    expect(
+      usages(partsOf([{ ...chunk(null), choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }] }])),
+    ).toEqual([read]);
   });
 
   it("in every chunk is reported as it grows, never summed (Perplexity)", () => {
-    const grows = [1, 2, 3].map((count) => chunk({ content: "x" }, null, { usage: { prompt_tokens: 5, completion_tokens: count, total_tokens: 5 + count } }));
+    const grows = [1, 2, 3].map((count) =>
+      chunk({ content: "x" }, null, { usage: { prompt_tokens: 5, completion_tokens: count, total_tokens: 5 + count } }),
+    );
     expect(usages(partsOf(grows)).map((each) => each.output_tokens)).toEqual([1, 2, 3]);
   });
 
@@ -319,24 +544,59 @@ describe("usage", () => {
   });
 
   it("empty choices without usage are not usage: Azure's filter results, moderation", () => {
-    expect(readings([{ ...chunk(null), choices: [], moderation: { flagged: false } }])[0]).toMatchObject({ usageOnly: false });
+    expect(readings([{ ...chunk(null), choices: [], moderation: { flagged: false } }])[0]).toMatchObject({
+      usageOnly: false,
+    });
   });
 });
 
 describe("an error in the stream", () => {
   it.each<[string, Json, number | null, string | null]>([
-    ["nested, as OpenAI and vLLM send it", { error: { message: "boom", type: "server_error", param: null, code: null } }, null, null],
-    ["with a number for a code (OpenRouter), beside choices", { ...chunk({ content: "" }, "error"), error: { code: 429, message: "slow" } }, 429, null],
+    [
+      "nested, as OpenAI and vLLM send it",
+      { error: { message: "boom", type: "server_error", param: null, code: null } },
+      null,
+      null,
+    ],
+    [
+      "with a number for a code (OpenRouter), beside choices",
+      { ...chunk({ content: "" }, "error"), error: { code: 429, message: "slow" } },
+      429,
+      null,
+    ],
     ["with a number as text", { error: { code: "503", message: "busy" } }, 503, null],
     ["with the status beside it (Cerebras)", { error: { message: "x", type: "y" }, status_code: 500 }, 500, null],
-    ["with the status inside (Groq)", { error: { message: "x", code: "tool_use_failed", status_code: 400 } }, 400, "error"],
+    [
+      "with the status inside (Groq)",
+      { error: { message: "x", code: "tool_use_failed", status_code: 400 } },
+      400,
+      "error",
+    ],
     ["a bare string (TGI)", { error: "overloaded", error_type: "overloaded" }, null, null],
-    ["flat (Mistral)", { object: "error", message: "x", type: "rate_limited", code: "1300", raw_status_code: 429 }, 429, null],
+    [
+      "flat (Mistral)",
+      { object: "error", message: "x", type: "rate_limited", code: "1300", raw_status_code: 429 },
+      429,
+      null,
+    ],
     ["flat, under event: error", { message: "x", code: 400 }, 400, "error"],
     ["in Groq's own member", { ...chunk({}), x_groq: { id: "r", error: { message: "x", code: 413 } } }, 413, null],
-    ["in a choice", { ...chunk(null), choices: [{ index: 0, delta: {}, error: { code: 502, message: "x" }, finish_reason: "error" }] }, 502, null],
+    [
+      "in a choice",
+      {
+        ...chunk(null),
+        choices: [{ index: 0, delta: {}, error: { code: 502, message: "x" }, finish_reason: "error" }],
+      },
+      502,
+      null,
+    ],
     ["told by its type alone", { error: { type: "rate_limit_error", message: "x" } }, 429, null],
-    ["told by its type alone: the request's fault", { error: { type: "invalid_request_error", message: "x" } }, 400, null],
+    [
+      "told by its type alone: the request's fault",
+      { error: { type: "invalid_request_error", message: "x" } },
+      400,
+      null,
+    ],
     ["only a finish reason", chunk({}, "error"), 502, null],
     ["only a finish reason: no resources (DeepSeek)", chunk({}, "insufficient_system_resource"), 503, null],
     ["a code that is no status", { error: { code: 3505, message: "x" } }, null, null],
@@ -351,7 +611,13 @@ describe("an error in the stream", () => {
   });
 
   it("brings what had been used", () => {
-    const parts = partsOf([{ ...chunk({ content: "" }), error: { code: 400, message: "Token limit reached" }, usage: { prompt_tokens: 43, completion_tokens: 10, total_tokens: 53 } }]);
+    const parts = partsOf([
+      {
+        ...chunk({ content: "" }),
+        error: { code: 400, message: "Token limit reached" },
+        usage: { prompt_tokens: 43, completion_tokens: 10, total_tokens: 53 },
+      },
+    ]);
     expect(parts.map((part) => part.type)).toEqual(["usage", "error"]);
   });
 });

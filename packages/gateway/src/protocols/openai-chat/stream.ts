@@ -127,14 +127,16 @@ function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: Str
   if (Array.isArray(delta["tool_calls"])) state.calls.read(delta["tool_calls"], parts);
   const older = delta["function_call"];
   // Some send it empty where there is none (Snowflake).
-  if (isObject(older) && (older["name"] || older["arguments"])) state.calls.read([{ index: 0, function: older }], parts);
+  if (isObject(older) && (older["name"] || older["arguments"]))
+    state.calls.read([{ index: 0, function: older }], parts);
 }
 
 /** Mistral's content pieces: `thinking` holds a list of text pieces of its own. */
 function readContentPiece(piece: unknown, choice: number, parts: StreamPart[]): void {
   if (!isObject(piece)) return;
   if (piece["type"] === "thinking" && Array.isArray(piece["thinking"])) {
-    for (const thought of piece["thinking"]) if (isObject(thought)) pushText(thought["text"], "reasoning", choice, parts);
+    for (const thought of piece["thinking"])
+      if (isObject(thought)) pushText(thought["text"], "reasoning", choice, parts);
   } else if (typeof piece["text"] === "string") {
     pushText(piece["text"], "text", choice, parts);
   } else {

@@ -80,7 +80,8 @@ export class ToolCalls {
   }
 
   #open({ wire, id }: Fragment, parts: StreamPart[]): OpenCall {
-    if (this.#opened === LIMITS.streamItemsMax) throw new Error(`a choice with over ${LIMITS.streamItemsMax} tool calls`);
+    if (this.#opened === LIMITS.streamItemsMax)
+      throw new Error(`a choice with over ${LIMITS.streamItemsMax} tool calls`);
     let key = wire ?? this.#opened;
     while (wire === null && this.#calls.has(key)) key++;
     const replaced = this.#calls.get(key);

@@ -44,7 +44,13 @@ export function readUsage(raw: unknown, quirks: Quirks): Partial<Usage> | null {
   return usage;
 }
 
-function outputOf(raw: Fields, input: number | undefined, completion: number, reasoning: number, quirks: Quirks): number {
+function outputOf(
+  raw: Fields,
+  input: number | undefined,
+  completion: number,
+  reasoning: number,
+  quirks: Quirks,
+): number {
   const total = tokenCount(raw["total_tokens"]);
   if (total !== undefined && input !== undefined && total > input + completion) return total - input;
   // More reasoning than completion cannot be inside it: Vercel's gateway bills Gemini's thoughts on top, and its total leaves them out.

@@ -8,7 +8,8 @@ const decode = (body: string | object): Call =>
   openaiEmbeddings.decodeRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), (name) =>
     name === "content-type" ? "application/json" : undefined,
   );
-const reply = (body: unknown) => openaiEmbeddings.readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), QUIRKS);
+const reply = (body: unknown) =>
+  openaiEmbeddings.readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), QUIRKS);
 
 describe("an embeddings request", () => {
   it.each([["text"], [["a", "b"]], [[1, 2, 3]], [[[1, 2], [3]]]])("may ask for %j", (input) => {

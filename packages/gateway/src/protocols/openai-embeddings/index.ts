@@ -1,8 +1,8 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { Call, ReplyFacts } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { checkInteger, checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
+import { checkInteger, checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "../openai-answer.ts";

@@ -1,0 +1,57 @@
+import { noUsage, type Usage } from "@sluicegate/contract";
+import type { FinishReason, StreamPart } from "../core/stream-part.ts";
+import { mergeUsage } from "../protocols/protocol.ts";
+
+/** What was learned of an attempt, for its row. Times are monotonic ms. */
+export interface Meter {
+  startedAt: number;
+  sentAt: number | null;
+  firstOutputAt: number | null;
+  endedAt: number | null;
+  httpStatus: number | null;
+  providerRequestId: string | null;
+  model: string | null;
+  usage: Usage | null;
+  finishReason: FinishReason | null;
+  /** Finish reasons seen: one a choice. */
+  finishes: number;
+  /** Characters of output seen, for an estimate where usage never comes. */
+  outputChars: number;
+}
+
+/** A meter that has seen nothing yet. */
+export function openMeter(startedAt: number): Meter {
+  return {
+    startedAt,
+    sentAt: null,
+    firstOutputAt: null,
+    endedAt: null,
+    httpStatus: null,
+    providerRequestId: null,
+    model: null,
+    usage: null,
+    finishReason: null,
+    finishes: 0,
+    outputChars: 0,
+  };
+}
+
+/** Counts one part of a stream, heard at `now`. All but starts and usage is output; errors are the attempt's business. */
+export function meterPart(meter: Meter, part: StreamPart, now: number): void {
+  if (part.type === "error") return;
+  if (part.type === "start") {
+    meter.model = part.model;
+    return;
+  }
+  if (part.type === "usage") {
+    meter.usage = mergeUsage(meter.usage ?? noUsage(), part.usage);
+    return;
+  }
+  if (part.type === "finish") {
+    meter.finishes++;
+    if (part.choice === 0 || meter.finishReason === null) meter.finishReason = part.reason;
+  } else if ("text" in part) {
+    meter.outputChars += part.text.length;
+  }
+  meter.firstOutputAt ??= now;
+}

@@ -1,0 +1,232 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RequestRecord } from "@sluicegate/contract";
+import { type Simulator, startSimulator } from "@sluicegate/simulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ChildGateway, expectBuilt, startChildGateway, temporaryFolder } from "./support/child-gateway.ts";
+import { CLIENT_KEY, configOf, keyHash } from "./support/gateway.ts";
+import {
+  allRows,
+  expectBilled,
+  expectSums,
+  hitsByMarker,
+  linesById,
+  microUsd,
+  SIMULATOR_PRICE,
+} from "./support/ledger-check.ts";
+import { type LoadClient, loadClient, type Order, type Outcome } from "./support/load-client.ts";
+import { type Seeded, seeded } from "./support/seeded.ts";
+import { until } from "./support/until.ts";
+
+const KILLS = 20;
+const SEED = 20_261_129;
+
+const CHAINS: Record<string, string[]> = {
+  plain: ["sim/fixed?input=120&cached=20&output=30"],
+  slow: ["sim/fixed?input=51&output=20&latency=120ms"],
+  stream: ["sim/long?tokens=40&between=4ms"],
+  endless: ["sim/long?tokens=2000&between=10ms"],
+  fallback: ["sim/error?status=503", "sim/fixed?input=77&cached=7&output=9&tag=second"],
+  late: ["sim/reset", "sim/long?tokens=20&between=4ms&tag=second"],
+  waiting: ["sim/error?status=503&retry_after=30"],
+  silent: ["sim/nousage"],
+  cut: ["sim/cut?after=2"],
+  hang: ["sim/hang"],
+};
+const STREAMED = new Set(["stream", "endless", "late"]);
+
+/** A request that was made, and a moment (monotonic ms): what its client had by then must have been on the disk at the kill. */
+interface Made extends Outcome {
+  settledBy: number;
+}
+
+function anOrder(marker: string, chance: Seeded): Order {
+  const alias = chance.pick(Object.keys(CHAINS));
+  const stream = STREAMED.has(alias) || chance.float() < 0.4;
+  const options = stream && chance.float() < 0.5 ? { stream_options: { include_usage: true } } : {};
+  const leaves = chance.float() < 0.15;
+  return {
+    marker,
+    body: { model: alias, stream, ...options },
+    ...(leaves && { leave: { afterMs: chance.int(0, 200) } }),
+  };
+}
+
+describe("a gateway that is killed under load", () => {
+  let simulator: Simulator;
+  let folder: ReturnType<typeof temporaryFolder>;
+  let gateway: ChildGateway | null = null;
+  const chance = seeded(SEED);
+  const made: Made[] = [];
+
+  const start = async (): Promise<ChildGateway> => {
+    gateway = await startChildGateway({
+      args: ["--config", join(folder.path, "sluicegate.yaml"), "--port", "0", "--data-dir", folder.path],
+      cwd: folder.path,
+    });
+    return gateway;
+  };
+
+  beforeAll(async () => {
+    expectBuilt();
+    simulator = await startSimulator({ recentRequests: 100_000 });
+    folder = temporaryFolder();
+    const config = configOf(CHAINS).replaceAll("SIMULATOR", `${simulator.url}/v1`);
+    writeFileSync(join(folder.path, "sluicegate.yaml"), config.replaceAll("KEYHASH", keyHash(CLIENT_KEY)));
+  });
+
+  afterAll(async () => {
+    if (gateway?.process.exitCode === null) await gateway.kill("SIGKILL");
+    await simulator.close();
+    folder.remove();
+  });
+
+  /** A burst of requests, and the kill in the middle of it. */
+  async function round(number: number, running: ChildGateway): Promise<void> {
+    const client = loadClient(running.url);
+    const count = chance.int(200, 280);
+    const killAfterMs = chance.int(20, 450);
+    const probes = probe(client, `r${number}`);
+    const pending: Promise<Outcome>[] = [];
+    for (let i = 0; i < count; i++) {
+      pending.push(client.send(anOrder(`r${number}-${i}`, chance)));
+      if (i % 40 === 39) await new Promise((resolve) => setTimeout(resolve, 8));
+    }
+    await new Promise((resolve) => setTimeout(resolve, killAfterMs));
+    expect(await running.kill("SIGKILL")).toEqual({ code: null, signal: "SIGKILL" });
+    const probed = await probes;
+    const outcomes = [...probed, ...(await Promise.all(pending))];
+    client.close();
+    // A probe that was answered was admitted after all that had ended when it was sent, and by way of the same file.
+    const settledBy = probed.findLast(({ status }) => status === 200)?.sentAt ?? 0;
+    made.push(...outcomes.map((outcome) => ({ ...outcome, settledBy })));
+  }
+
+  /** One request after the other, until one is not answered any more. */
+  async function probe(client: LoadClient, prefix: string): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    do outcomes.push(await client.send({ marker: `${prefix}-p${outcomes.length}`, body: { model: "plain" } }));
+    while (outcomes.at(-1)?.status === 200);
+    return outcomes;
+  }
+
+  /** Markers that must be in the ledger: a provider saw them, or their client was answered. */
+  function admitted(): Set<string> {
+    const answered = made.filter(({ requestId }) => requestId !== null).map(({ marker }) => marker);
+    return new Set([...hitsByMarker(simulator).keys(), ...answered]);
+  }
+
+  const spools = (): string[] => readdirSync(join(folder.path, "spool")).filter((name) => !name.startsWith("."));
+
+  /** All rows, once the running gateway (which has nothing to do) has brought in what the dead ones left. */
+  async function rowsOfTheDead(running: ChildGateway): Promise<RequestRecord[]> {
+    await until("the spools to be brought in", () => spools().length === 1);
+    const rows = await allRows(running.admin);
+    expect(rows.filter(({ status }) => status === "running")).toEqual([]);
+    const there = new Set(rows.map((row) => row.client_request_id));
+    expect([...admitted()].filter((marker) => !there.has(marker))).toEqual([]);
+    return rows;
+  }
+
+  test(`loses nothing and counts nothing twice, ${KILLS} times over`, async () => {
+    for (let number = 0; number < KILLS; number++) {
+      const running = await start();
+      // Every other start is killed again before it has had the time to bring in what the one before it left.
+      if (number % 2 === 1) await rowsOfTheDead(running);
+      await round(number, running);
+    }
+    const rows = await rowsOfTheDead(await start());
+    const byMarker = new Map<string, RequestRecord>();
+    for (const row of rows) {
+      const marker = row.client_request_id ?? "";
+      expect(byMarker.has(marker), `${marker} is there twice`).toBe(false);
+      byMarker.set(marker, row);
+    }
+    expect(rows.length).toBeGreaterThan(KILLS * 50);
+    expect(new Set(rows.map((row) => row.request_id)).size).toBe(rows.length);
+    expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["ok", "failed", "cancelled", "abandoned"]));
+    for (const outcome of made) checkOutcome(outcome, byMarker.get(outcome.marker));
+    checkMoney(rows);
+  }, 120_000);
+
+  function checkOutcome(outcome: Made, row: RequestRecord | undefined): void {
+    if (outcome.requestId !== null) expect(row?.request_id).toBe(outcome.requestId);
+    if (!row) return;
+    const settled = outcome.endedAt < outcome.settledBy;
+    if (settled && outcome.complete) {
+      const went = outcome.status === 200 && !outcome.text.includes('data: {"error"');
+      expect(row.status, outcome.marker).toBe(went ? "ok" : "failed");
+    }
+      if (settled && outcome.left && row.status==="abandoned") console.log(outcome.marker, JSON.stringify(outcome.order), outcome.status, 'before probe', outcome.settledBy-outcome.endedAt, row.started_at, JSON.stringify(simulator.requests().recent.filter(h=>JSON.stringify(h.body).includes(outcome.marker+'"')).map(h=>[h.request_id,new Date(h.at_ms).toISOString(),h.status])), JSON.stringify(simulator.invoice().lines.filter(l=>hitsByMarker(simulator).get(outcome.marker)?.includes(l.request_id))), made.filter(m=>m.marker.startsWith(outcome.marker.split('-')[0]+'-p')).map(m=>[m.status,m.sentAt-outcome.endedAt,m.endedAt-outcome.endedAt]));
+    if (!outcome.complete && !outcome.left) {
+      // In flight when the kill came: the answer may have been on its way, and a stream may have been broken off upstream.
+      expect(["abandoned", "ok", "failed"], outcome.marker).toContain(row.status);
+    }
+  }
+
+  function checkMoney(rows: readonly RequestRecord[]): void {
+    const lines = linesById(simulator);
+    const hits = hitsByMarker(simulator);
+    const seen = new Set<string>();
+    const accounted = new Set<string>();
+    let exact = 0;
+    for (const row of rows) {
+      const marker = row.client_request_id ?? "";
+      expectSums(row);
+      if (row.status === "abandoned") {
+        checkAbandoned(row);
+        for (const id of hits.get(marker) ?? []) accounted.add(id);
+        continue;
+      }
+      // Every call that arrived is an attempt; one that was called off on the way may not have arrived.
+      expect(hits.get(marker)?.length ?? 0, marker).toBeLessThanOrEqual(row.attempts.length);
+      for (const attempt of row.attempts) {
+        const line = expectBilled(attempt, lines, SIMULATOR_PRICE);
+        const id = attempt.provider_request_id;
+        if (id === null) continue;
+        expect(seen.has(id), `${id} is there twice`).toBe(false);
+        expect(hits.get(marker), marker).toContain(id);
+        seen.add(id);
+        accounted.add(id);
+        if (line && attempt.cost_state === "known") exact++;
+      }
+    }
+    expect(exact).toBeGreaterThan(500);
+    // What the provider billed and reported is an attempt, or belongs to a request that the kill cut off.
+    const lost = [...lines.values()].filter((line) => line.reported && !accounted.has(line.request_id));
+    expect(lost).toEqual([]);
+  }
+
+  function checkAbandoned(row: RequestRecord): void {
+    const [attempt] = row.attempts;
+    expect(row.attempts).toHaveLength(1);
+    expect(row).toMatchObject({ cost_state: "estimated", error_code: null, deployment: CHAINS[row.alias ?? ""]?.[0] });
+    expect(row.usage.input_tokens).toBeGreaterThan(0);
+    expect(row.cost_micro_usd).toBe(microUsd(row.usage, SIMULATOR_PRICE));
+    expect(attempt).toMatchObject({ status: "cancelled", cost_state: "estimated" });
+  }
+
+  test("the report of what was spent is the sum of the rows", async () => {
+    const running = gateway as ChildGateway;
+    const rows = await allRows(running.admin);
+    const report = (await (await running.admin("/admin/spend?by=status")).json()) as {
+      data: { status: string; requests: number; cost_micro_usd: number }[];
+      total: { requests: number; attempts: number; cost_micro_usd: number };
+    };
+    const sum = (of: readonly RequestRecord[]): number => of.reduce((total, row) => total + row.cost_micro_usd, 0);
+    expect(report.total).toMatchObject({
+      requests: rows.length,
+      attempts: rows.reduce((total, row) => total + row.attempts.length, 0),
+      cost_micro_usd: sum(rows),
+    });
+    for (const group of report.data) {
+      const own = rows.filter((row) => row.status === group.status);
+      expect(group).toMatchObject({ requests: own.length, cost_micro_usd: sum(own) });
+    }
+  });
+
+  test("nothing of the dead gateways is left in the spool", async () => {
+    expect(await (gateway as ChildGateway).kill("SIGTERM")).toEqual({ code: 0, signal: null });
+    expect(spools()).toEqual([]);
+  });
+});
