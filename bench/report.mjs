@@ -143,8 +143,8 @@ function machineLines({ startedAt, quick, rounds, samples, sizes, versions }) {
     `- Node.js ${versions.node}, Sluicegate ${versions.sluicegate} (${versions.commit}), nginx ${versions.nginx}${
       portkey ? `, ${portkey.join(", ")}` : ""
     }`,
-    `- a round: ${connections} connections, ${number(requests.json.default)} small and ${number(requests.large.default)} large requests ` +
-      `(Portkey ${number(requests.json.portkey)} and ${number(requests.large.portkey)}), ` +
+    `- a round: ${connections} connections, ${number(requests.json.default)} small and ${number(requests.large.default)} large requests` +
+      `${portkey ? ` (Portkey ${number(requests.json.portkey)} and ${number(requests.large.portkey)})` : ""}, ` +
       `${streams} streams of ${streamEvents} events, one every ${streamIntervalMs} ms`,
   ].join("\n")}\n`;
 }
@@ -180,9 +180,15 @@ function spread({ median, low, high, count }, { kind, part }) {
   return count > 1 ? `${text} (${low.toFixed(digits)}–${high.toFixed(digits)})` : text;
 }
 
+/** A Markdown table as the formatter wants it: columns padded, all but the first to the right. */
 function table(head, rows) {
-  const lines = [head, head.map((_, i) => (i === 0 ? "---" : "---:")), ...rows];
-  return `${lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n`;
+  const cells = [head, ...rows].map((row) => row.map(String));
+  const widths = head.map((_, i) => Math.max(3, ...cells.map((row) => row[i].length)));
+  const rule = widths.map((width, i) => (i === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  const padded = cells.map((row) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))),
+  );
+  return `${[padded[0], rule, ...padded.slice(1)].map((row) => `| ${row.join(" | ")} |`).join("\n")}\n`;
 }
 
 function number(n) {
@@ -190,6 +196,6 @@ function number(n) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const results = JSON.parse(readFileSync(join(here, ".work", "last.json"), "utf8"));
+  const results = JSON.parse(readFileSync(join(here, ".work", "last-run"), "utf8"));
   process.stdout.write(writeReport(results, process.argv[2] ?? RESULTS));
 }

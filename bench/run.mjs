@@ -53,7 +53,7 @@ async function main() {
     const memory = !only || only === "rss" ? await allMemory(rig, targets, gateway, samples.length > 0, sizes) : null;
     const results = { startedAt, quick, rounds, sizes, versions: found, samples, memory };
     mkdirSync(WORK, { recursive: true });
-    writeFileSync(join(WORK, "last.json"), JSON.stringify(results));
+    writeFileSync(join(WORK, "last-run"), JSON.stringify(results));
     const table = writeReport(results, options.out);
     process.stdout.write(`\n${table}\nwritten to ${options.out}\n`);
     for (const target of Object.values(targets)) await end(target.child);
