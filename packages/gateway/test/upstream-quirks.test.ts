@@ -85,6 +85,12 @@ describe("a stream that ends without a blank line", () => {
     expect(row).toMatchObject({ status: "ok", finish_reason: "stop" });
   });
 
+  it.each(["", "\n"])("behind its own end mark and %j: stays as it came", async (end) => {
+    const stream = `${HELLO}${STOP}\n\ndata: [DONE]${end}`;
+    const { body } = await ask(answer(stream));
+    expect(body).toBe(stream);
+  });
+
   it("and before its finish reason: so is the error", async () => {
     const { body, row } = await ask(answer(HELLO.trimEnd()));
     expect(body.startsWith(`${HELLO}data: {"error":{`)).toBe(true);

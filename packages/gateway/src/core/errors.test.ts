@@ -17,7 +17,16 @@ describe("the table of codes", () => {
       ],
     ],
     [401, ["invalid_api_key"]],
-    [403, ["model_not_allowed", "permission_denied", "residency_violation", "classification_violation", "permission_denied"]],
+    [
+      403,
+      [
+        "model_not_allowed",
+        "permission_denied",
+        "residency_violation",
+        "classification_violation",
+        "permission_denied",
+      ],
+    ],
     [404, ["model_not_found", "not_found"]],
     [405, ["method_not_allowed"]],
     [408, ["request_timeout"]],

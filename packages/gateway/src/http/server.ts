@@ -38,7 +38,14 @@ export function createHttpServer(
     requireHostHeader: false,
   });
   server.maxHeadersCount = LIMITS.headerCountMax;
+  /** Connections that have not sent a request yet: node takes them for busy ones. */
+  const fresh = new Set<Socket>();
+  server.on("connection", (socket) => {
+    fresh.add(socket);
+    socket.once("close", () => fresh.delete(socket));
+  });
   const take = (exchange: Exchange): void => {
+    fresh.delete(exchange.request.socket);
     const fault = faultOf(exchange.request);
     if (fault === null) return onRequest(exchange);
     const { status, body } = unparsed(fault);
@@ -53,7 +60,7 @@ export function createHttpServer(
     lingering.add(socket);
     answerUnparsed(error, socket, unparsed);
   });
-  return { node: server, listen: (host, port) => listen(server, host, port), drain: (ms) => drain(server, ms) };
+  return { node: server, listen: (host, port) => listen(server, host, port), drain: (ms) => drain(server, fresh, ms) };
 }
 
 /** What is wrong with a request that node's parser lets pass: headers beyond the count, which it drops in silence, or no host. */
@@ -105,11 +112,14 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-function drain(server: Server, timeoutMs: number): Promise<void> {
+function drain(server: Server, fresh: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), timeoutMs);
     // A connection kept alive after its last answer would hold the server open: those are looked for again and again.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      for (const socket of fresh) if (socket.bytesRead === 0) socket.destroy();
+    }, 50);
     server.close(() => {
       clearTimeout(force);
       clearInterval(sweep);

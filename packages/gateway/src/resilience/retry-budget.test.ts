@@ -60,7 +60,8 @@ describe("the retry budget", () => {
         const budget = new RetryBudget(clock);
         const requests: number[] = [];
         const retries: number[] = [];
-        const recent = (times: number[]): number => times.filter((at) => Math.floor(clock.monotonic() / 1_000) - Math.floor(at / 1_000) < 10).length;
+        const recent = (times: number[]): number =>
+          times.filter((at) => Math.floor(clock.monotonic() / 1_000) - Math.floor(at / 1_000) < 10).length;
         for (const { do: what, after } of steps) {
           clock.advance(after);
           if (what === "request") {

@@ -7,7 +7,11 @@ import { type NextStep, nextStep, type RetryFacts } from "./retry.ts";
 
 const RETRIES = { attempts: 2, baseMs: 500, capMs: 8_000, budget: 0.2 };
 
-function facts(kind: ErrorClass, change: Partial<RetryFacts> = {}, failure: Partial<RetryFacts["failure"]> = {}): RetryFacts {
+function facts(
+  kind: ErrorClass,
+  change: Partial<RetryFacts> = {},
+  failure: Partial<RetryFacts["failure"]> = {},
+): RetryFacts {
   return {
     failure: { class: kind, message: "", httpStatus: null, retryAfterMs: null, ambiguous: false, ...failure },
     retries: RETRIES,
@@ -55,7 +59,9 @@ describe("after a failure", () => {
 
   it("moves on once a deployment has had its attempts, and stops when none is left", () => {
     expect(nextStep(facts("provider_error", { attemptsHere: 2, attemptsTotal: 2 }))).toEqual({ do: "move_on" });
-    expect(nextStep(facts("provider_error", { attemptsHere: 2, attemptsTotal: 2, othersLeft: false }))).toEqual({ do: "stop" });
+    expect(nextStep(facts("provider_error", { attemptsHere: 2, attemptsTotal: 2, othersLeft: false }))).toEqual({
+      do: "stop",
+    });
   });
 
   it("does as the provider asks where that fits the deadline, and not otherwise", () => {
@@ -63,7 +69,9 @@ describe("after a failure", () => {
     expect(nextStep(facts("rate_limited", alone, { retryAfterMs: 20_000 }))).toEqual({ do: "retry", waitMs: 20_000 });
     expect(nextStep(facts("rate_limited", alone, { retryAfterMs: 0 }))).toEqual({ do: "retry", waitMs: 0 });
     expect(nextStep(facts("rate_limited", alone, { retryAfterMs: 60_000 }))).toEqual({ do: "stop" });
-    expect(nextStep(facts("rate_limited", { ...alone, remainingMs: 100 }, { retryAfterMs: 200 }))).toEqual({ do: "stop" });
+    expect(nextStep(facts("rate_limited", { ...alone, remainingMs: 100 }, { retryAfterMs: 200 }))).toEqual({
+      do: "stop",
+    });
   });
 
   it("does not wait long here while another deployment waits", () => {
@@ -92,7 +100,9 @@ describe("after a failure", () => {
     const guarded = { guardsToolResults: true, othersLeft: false };
     expect(nextStep(facts("provider_error", guarded, { ambiguous: true }))).toEqual({ do: "stop" });
     expect(nextStep(facts("provider_error", guarded, { ambiguous: false })).do).toBe("retry");
-    expect(nextStep(facts("provider_error", { ...guarded, guardsToolResults: false }, { ambiguous: true })).do).toBe("retry");
+    expect(nextStep(facts("provider_error", { ...guarded, guardsToolResults: false }, { ambiguous: true })).do).toBe(
+      "retry",
+    );
   });
 });
 
@@ -115,7 +125,11 @@ const anyFacts: fc.Arbitrary<RetryFacts> = fc
     random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   })
   .map(({ kind, retryAfterMs, ambiguous, attempts, baseMs, capMs, budget, ...rest }) =>
-    facts(kind, { ...rest, retries: { attempts, baseMs, capMs, budget: 0.2 }, budgetAllows: () => budget }, { retryAfterMs, ambiguous }),
+    facts(
+      kind,
+      { ...rest, retries: { attempts, baseMs, capMs, budget: 0.2 }, budgetAllows: () => budget },
+      { retryAfterMs, ambiguous },
+    ),
   );
 
 describe("whatever the facts", () => {
@@ -133,7 +147,8 @@ describe("whatever the facts", () => {
 
   it("a content filter's refusal is final, and so is every other that nobody can help", () => {
     holds(({ failure }, step) => {
-      if (["content_filtered", "context_overflow", "bad_request", "cancelled"].includes(failure.class)) expect(step.do).toBe("stop");
+      if (["content_filtered", "context_overflow", "bad_request", "cancelled"].includes(failure.class))
+        expect(step.do).toBe("stop");
     });
   });
 
@@ -148,7 +163,8 @@ describe("whatever the facts", () => {
 
   it("it moves only where it may, and retries only what can be retried and the budget allows", () => {
     holds((given, step) => {
-      if (step.do === "move_on") expect(given.othersLeft && given.fallback && CLASSES[given.failure.class].fallOver).toBe(true);
+      if (step.do === "move_on")
+        expect(given.othersLeft && given.fallback && CLASSES[given.failure.class].fallOver).toBe(true);
       if (step.do === "retry") expect(CLASSES[given.failure.class].retryable && given.budgetAllows()).toBe(true);
     });
   });

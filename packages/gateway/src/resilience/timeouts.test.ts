@@ -6,8 +6,12 @@ import { attemptTimeouts, totalTimeoutMs } from "./timeouts.ts";
 
 type RouteTimes = Route["timeouts"];
 
-const route = (times: Partial<RouteTimes> = {}) => ({ timeouts: { hopMs: null, totalMs: null, streamMaxMs: 600_000, ...times } });
-const deployment = (times: Partial<DeploymentTimeouts> = {}) => ({ timeouts: { connectMs: 5_000, firstTokenMs: null, idleMs: 30_000, ...times } });
+const route = (times: Partial<RouteTimes> = {}) => ({
+  timeouts: { hopMs: null, totalMs: null, streamMaxMs: 600_000, ...times },
+});
+const deployment = (times: Partial<DeploymentTimeouts> = {}) => ({
+  timeouts: { connectMs: 5_000, firstTokenMs: null, idleMs: 30_000, ...times },
+});
 const stream = (body: Record<string, unknown> = {}) => chatCall({ stream: true, ...body });
 const reasons = { reasoning_effort: "high" };
 const ROOM = 1e9;
@@ -38,11 +42,21 @@ describe("the whole chain has (ruling 4)", () => {
 });
 
 describe("one attempt has", () => {
-  const times = (call = stream(), deploy: Partial<DeploymentTimeouts> = {}, onRoute: Partial<RouteTimes> = {}, remaining = ROOM) =>
-    attemptTimeouts(call, deployment(deploy), route(onRoute), remaining);
+  const times = (
+    call = stream(),
+    deploy: Partial<DeploymentTimeouts> = {},
+    onRoute: Partial<RouteTimes> = {},
+    remaining = ROOM,
+  ) => attemptTimeouts(call, deployment(deploy), route(onRoute), remaining);
 
   it("the defaults of a stream", () => {
-    expect(times()).toEqual({ connectMs: 5_000, firstTokenMs: 10_000, hopMs: 15_000, idleMs: 30_000, streamMaxMs: 600_000 });
+    expect(times()).toEqual({
+      connectMs: 5_000,
+      firstTokenMs: 10_000,
+      hopMs: 15_000,
+      idleMs: 30_000,
+      streamMaxMs: 600_000,
+    });
   });
 
   it("a minute for its first token where it reasons, and a hop that lets it", () => {
@@ -54,7 +68,13 @@ describe("one attempt has", () => {
   });
 
   it("what is set, before every default", () => {
-    expect(times(stream(), { connectMs: 1, firstTokenMs: 2, idleMs: 3 }, { hopMs: 4, streamMaxMs: 5 })).toEqual({ connectMs: 1, firstTokenMs: 2, hopMs: 4, idleMs: 3, streamMaxMs: 5 });
+    expect(times(stream(), { connectMs: 1, firstTokenMs: 2, idleMs: 3 }, { hopMs: 4, streamMaxMs: 5 })).toEqual({
+      connectMs: 1,
+      firstTokenMs: 2,
+      hopMs: 4,
+      idleMs: 3,
+      streamMaxMs: 5,
+    });
     expect(times(stream(reasons), { firstTokenMs: 2_000 })).toMatchObject({ firstTokenMs: 2_000, hopMs: 15_000 });
     expect(times(stream(reasons), {}, { hopMs: 4_000 }).hopMs).toBe(4_000);
   });

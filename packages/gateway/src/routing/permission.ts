@@ -28,10 +28,8 @@ export function deniesDeployment(
   return policies.some((policy) => policy?.deny.some(denies));
 }
 
-/** A `*` stands alone for every alias, or ends a `provider/model` pattern. */
 function matches(pattern: string, name: string, raw: boolean): boolean {
   if (pattern === name) return true;
-  if (!pattern.endsWith("*")) return false;
   if (pattern === "*") return !raw;
-  return raw && name.startsWith(pattern.slice(0, -1)) && !name.startsWith("deployment:");
+  return pattern.endsWith("/*") && raw && name.startsWith(pattern.slice(0, -1)) && !name.startsWith("deployment:");
 }

@@ -3,10 +3,15 @@ import type { AttemptTimeouts } from "../resilience/timeouts.ts";
 /** How long a stream that has said why it stopped may take for its usage and its end mark, ms. */
 const AFTER_FINISH_MS = 5_000;
 
+/** How long the body of an error answer may take: its status has already said most of it, ms. */
+const ERROR_BODY_MS = 2_000;
+
 /** Where an attempt stands. Times are monotonic ms. */
 export interface AttemptTimes {
   startedAt: number;
   sentAt: number | null;
+  /** When the head of an error answer came. */
+  refusedAt: number | null;
   /** The commit point has been passed. */
   committed: boolean;
   /** Every choice has its finish reason. */
@@ -37,6 +42,7 @@ export function nextDeadline(times: AttemptTimes, timeouts: AttemptTimeouts): De
     const connect = startedAt + timeouts.connectMs;
     return connect < hop ? { at: connect, what: "connect" } : { at: hop, what: "answer" };
   }
+  if (times.refusedAt !== null) return { at: Math.min(times.refusedAt + ERROR_BODY_MS, hop), what: "answer" };
   const first = timeouts.firstTokenMs === null ? hop : sentAt + timeouts.firstTokenMs;
   return first < hop ? { at: first, what: "first token" } : { at: hop, what: "answer" };
 }

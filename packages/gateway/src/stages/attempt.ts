@@ -4,13 +4,18 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
-import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
+import type {
+  Transport,
+  UpstreamErrorKind,
+  UpstreamHeaders,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
-import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
-import type { Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
 import type { AttemptTimeouts } from "../resilience/timeouts.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
-import { type Meter, meterPart, openMeter } from "./meter.ts";
+import { EventIntake, type IntakeSpec } from "./event-intake.ts";
+import { type Meter, openMeter } from "./meter.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
@@ -34,17 +39,9 @@ export interface StreamEnd {
 export type StreamTaker = (bytes: Buffer) => boolean;
 
 /** What one attempt is made of. */
-export interface AttemptSpec {
+export interface AttemptSpec extends IntakeSpec {
   request: UpstreamRequest;
-  protocol: Protocol;
-  quirks: Quirks;
   stream: boolean;
-  /** Answers asked for (`n`): each has a finish reason of its own. */
-  choices: number;
-  /** The client asked to see usage: its chunk is forwarded. */
-  showsUsage: boolean;
-  /** Keep the upstream's end mark back, because something goes before it. */
-  holdTerminator: boolean;
   timeouts: AttemptTimeouts;
 }
 
@@ -70,19 +67,18 @@ export class Attempt implements UpstreamSink {
   #body: Buffer[] = [];
   #bodyBytes = 0;
   #decompressor: Decompressor | null = null;
-  #splitter: SseSplitter | null = null;
-  #reader: StreamReader | null = null;
+  #intake: EventIntake | null = null;
   /** Bytes not yet taken: the preamble before the commit, output before the taker is there. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #take: StreamTaker | null = null;
-  #terminated = false;
-  #sawTerminator = false;
 
   #timer: Timer | null = null;
   /** Closes a connection whose stream is over but whose upstream keeps it open. */
   #linger: Timer | null = null;
   #lastActivityAt: number;
+  /** When the head of an error answer came. */
+  #refusedAt: number | null = null;
   /** The client is behind; the decoder is behind. Either pauses the upstream. */
   #paused = false;
   #decoderBehind = false;
@@ -146,10 +142,13 @@ export class Attempt implements UpstreamSink {
     this.meter.providerRequestId =
       headers["x-request-id"] ?? headers["request-id"] ?? headers["apim-request-id"] ?? null;
     this.#headers = headers;
+    if (!isGood(status)) {
+      this.#refusedAt = this.#lastActivityAt;
+      this.#armTimer();
+    }
     const isEvents = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
-    if (this.#spec.stream && status >= 200 && status < 300 && isEvents) {
-      this.#splitter = new SseSplitter(LIMITS.sseEventBytesMax);
-      this.#reader = this.#spec.protocol.streamReader(this.#spec.quirks);
+    if (this.#spec.stream && isGood(status) && isEvents) {
+      this.#intake = new EventIntake(this.#spec, this.meter, this.#clock);
     }
     try {
       this.#decompressor = decompressor(headers["content-encoding"], {
@@ -186,6 +185,7 @@ export class Attempt implements UpstreamSink {
   onError(kind: UpstreamErrorKind, message: string): void {
     this.#call.over();
     this.#linger?.cancel();
+    if (this.#refusedAt !== null) return this.#onBodyEnd();
     const started = this.meter.httpStatus !== null;
     if (kind === "protocol") return this.#fail(this.#invalid(message));
     // After the head, a connection that breaks is an answer cut short; before it, a call that may never have arrived.
@@ -194,9 +194,9 @@ export class Attempt implements UpstreamSink {
 
   #onBody(chunk: Buffer): void {
     if (this.#isOver()) return;
-    if (this.#splitter) return this.#onEvents(chunk, this.#splitter);
+    if (this.#intake) return this.#onEvents(this.#intake, chunk);
     this.#bodyBytes += chunk.length;
-    const isError = !isGood(this.meter.httpStatus);
+    const isError = this.#refusedAt !== null;
     const bound = isError ? LIMITS.upstreamErrorBytesMax : LIMITS.upstreamBodyBytesMax;
     if (this.#bodyBytes <= bound) this.#body.push(chunk);
     // The status says what an error without end is.
@@ -206,90 +206,55 @@ export class Attempt implements UpstreamSink {
 
   /** The body does not decode. An error is still told by its status. */
   #onUnreadable(message: string): void {
-    if (isGood(this.meter.httpStatus)) return this.#fail(this.#invalid(message));
+    if (this.#refusedAt === null) return this.#fail(this.#invalid(message));
     this.#body = [];
     this.#onBodyEnd();
   }
 
   #onBodyEnd(): void {
     if (this.#isOver()) return;
-    if (this.#splitter) return this.#onStreamEnd(this.#splitter);
-    const status = this.meter.httpStatus ?? 0;
-    const body = Buffer.concat(this.#body);
-    const { protocol, quirks, stream } = this.#spec;
-    if (!isGood(status)) {
-      return this.#fail(protocol.classifyFailure(status, this.#headers, body, this.#clock.now()));
-    }
-    const read = protocol.readReply(body, quirks, this.#clock.now());
-    this.meter.usage = read.usage;
+    if (this.#intake) return this.#onEvents(this.#intake, null);
+    const read = this.#readBody(Buffer.concat(this.#body));
     if ("failure" in read) return this.#fail(read.failure);
-    if (stream) return this.#fail(this.#invalid("a stream was asked for and one JSON body came"));
-    this.meter.model = read.model;
-    this.meter.finishReason = read.finishReason;
-    this.meter.outputChars = read.outputChars;
     this.#close();
-    this.#resolveOutcome({ kind: "reply", body, facts: read });
+    this.#resolveOutcome(read);
   }
 
-  /** Every event is read, and the bytes of those the client may see go on in as few writes as came in chunks. */
-  #onEvents(chunk: Buffer, splitter: SseSplitter): void {
-    const forward: Buffer[] = [];
+  /** The whole body, read by the protocol. Whatever stands in it, nothing is thrown into the transport. */
+  #readBody(body: Buffer): { kind: "reply"; body: Buffer; facts: ReplyFacts } | { failure: ProviderFailure } {
+    const { protocol, quirks, stream } = this.#spec;
+    const { meter } = this;
+    const status = meter.httpStatus ?? 0;
+    const now = this.#clock.now();
     try {
-      splitter.push(chunk, (event) => this.#onEvent(event, forward));
+      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.#headers, body, now) };
+      const facts = protocol.readReply(body, quirks, now);
+      meter.usage = facts.usage;
+      if ("failure" in facts) return facts;
+      if (stream) return { failure: this.#invalid("a stream was asked for and one JSON body came") };
+      meter.model = facts.model;
+      meter.finishReason = facts.finishReason;
+      meter.outputChars = facts.outputChars;
+      return { kind: "reply", body, facts };
     } catch (error) {
-      this.#flush(forward);
-      return this.#fail(this.#invalid(messageOf(error)));
+      return { failure: this.#invalid(messageOf(error)) };
     }
-    this.#flush(forward);
-    if (this.#sawTerminator) this.#settle();
   }
 
-  #onStreamEnd(splitter: SseSplitter): void {
-    const forward: Buffer[] = [];
-    try {
-      splitter.end((event) => this.#onEvent(event, forward));
-      // Whatever is said after an event without its blank line would be taken for more of it.
-      const last = forward[forward.length - 1];
-      if (last) forward.push(missingBlankLine(last));
-    } catch (error) {
-      return this.#fail(this.#invalid(messageOf(error)));
-    }
-    this.#flush(forward);
-    this.#settle();
-  }
-
-  #onEvent(event: SseEvent, forward: Buffer[]): void {
-    if (this.#isOver() || this.#sawTerminator) return;
-    if (event.data === null) {
-      forward.push(event.raw);
-      return;
-    }
-    const reading = this.#reader?.read(event.data, event.name);
-    if (!reading) return;
-    const finished = this.#finished;
-    for (const part of reading.parts) {
-      if (part.type === "error") {
-        // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
-        if (this.#finished) continue;
-        this.#flush(forward);
-        forward.length = 0;
-        return this.#fail(this.#said(part.failure));
-      }
-      meterPart(this.meter, part, this.#clock.monotonic());
-    }
-    if (this.#finished && !finished && this.#phase === "committed") this.#armTimer();
-    if (reading.terminator) {
-      this.#sawTerminator = true;
-      if (this.#spec.holdTerminator) return;
-      this.#terminated = true;
-    }
-    if (!reading.usageOnly || this.#spec.showsUsage) forward.push(event.raw);
+  /** A piece of a stream, or null for its end: read, sent on in as few writes as came in chunks, and judged. */
+  #onEvents(intake: EventIntake, chunk: Buffer | null): void {
+    const wasFinished = intake.finished;
+    const { bytes, said, broken } = chunk ? intake.push(chunk) : intake.end();
+    this.#flush(bytes);
+    if (said) return this.#fail(this.#said(said));
+    if (broken !== null) return this.#fail(this.#invalid(broken));
+    if (intake.sawTerminator || chunk === null) return this.#settle(intake);
+    if (intake.finished && !wasFinished) this.#armTimer();
   }
 
   /** Sends on what may be seen: nothing before the first output, then all that was held back with it. */
-  #flush(forward: Buffer[]): void {
-    if (forward.length === 0 || this.#isOver()) return;
-    const bytes = forward.length === 1 && forward[0] ? forward[0] : Buffer.concat(forward);
+  #flush(bytes: Buffer | null): void {
+    if (!bytes) return;
     if (this.#phase === "waiting") {
       // A preamble over its bound is no preamble any more: it is not worth losing.
       const fits = this.#heldBytes + bytes.length <= LIMITS.preambleBytesMax;
@@ -325,19 +290,14 @@ export class Attempt implements UpstreamSink {
     this.#call.throttle(this.#paused || this.#decoderBehind);
   }
 
-  get #finished(): boolean {
-    return this.meter.finishes >= this.#spec.choices;
-  }
-
   /** The stream has ended. It is whole when it said why it stopped, or closed with its own end mark after some output. */
-  #settle(): void {
-    if (this.#isOver()) return;
-    const whole = this.#finished || (this.#sawTerminator && this.meter.firstOutputAt !== null);
-    if (!whole || this.#phase === "waiting") {
+  #settle(intake: EventIntake): void {
+    const whole = intake.finished || (intake.sawTerminator && this.meter.firstOutputAt !== null);
+    if (!whole || this.#phase !== "committed") {
       return this.#fail(this.#broken("invalid_response", "the stream ended before its finish reason"));
     }
     this.#close();
-    this.#resolveEnd({ failure: null, terminated: this.#terminated });
+    this.#resolveEnd({ failure: null, terminated: intake.terminated });
     if (!this.#call.open) return;
     // The connection is left to end by itself, so that it can be used again; one that does not is closed.
     this.#call.throttle(false);
@@ -347,12 +307,13 @@ export class Attempt implements UpstreamSink {
   #fail(reason: ProviderFailure): void {
     if (this.#isOver()) return;
     const committed = this.#phase === "committed";
+    const intake = this.#intake;
     // Everything had been said: what breaks after the last finish reason takes nothing from the answer.
-    const whole = committed && reason.class !== "cancelled" && this.#finished;
+    const whole = committed && reason.class !== "cancelled" && intake?.finished === true;
     this.#close();
     this.#call.abort();
     if (!committed) this.#resolveOutcome({ kind: "failed", failure: reason });
-    else this.#resolveEnd({ failure: whole ? null : reason, terminated: this.#terminated });
+    else this.#resolveEnd({ failure: whole ? null : reason, terminated: intake?.terminated === true });
   }
 
   #isOver(): boolean {
@@ -368,8 +329,7 @@ export class Attempt implements UpstreamSink {
     this.#decompressor?.close();
     // A request holds its attempts until it is settled; their bytes it needs no longer.
     this.#body = [];
-    this.#splitter = null;
-    this.#reader = null;
+    this.#intake = null;
   }
 
   /** One timer an attempt. Activity only moves a number; the timer looks at it when it fires and goes on waiting. */
@@ -383,6 +343,8 @@ export class Attempt implements UpstreamSink {
     if (this.#isOver()) return;
     const { at, what } = this.#nextDeadline();
     if (this.#clock.monotonic() < at) return this.#armTimer();
+    // An error answer that does not end is still an answer.
+    if (this.#refusedAt !== null) return this.#onBodyEnd();
     this.#fail(this.#broken(what === "connect" ? "connection_failed" : "timeout", `no ${what} in time`));
   }
 
@@ -392,8 +354,9 @@ export class Attempt implements UpstreamSink {
       {
         startedAt,
         sentAt,
+        refusedAt: this.#refusedAt,
         committed: this.#phase === "committed",
-        finished: this.#finished,
+        finished: this.#intake?.finished === true,
         paused: this.#paused,
         lastActivityAt: this.#lastActivityAt,
       },

@@ -5,8 +5,8 @@ import { costOf } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
 import type { AttemptRecord } from "./admit.ts";
-import type { Meter } from "./meter.ts";
 import type { Caller } from "./authenticate.ts";
+import type { Meter } from "./meter.ts";
 import type { Plan } from "./route.ts";
 import type { Visit } from "./visit.ts";
 

@@ -1,0 +1,104 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { StreamFailure } from "../core/stream-part.ts";
+import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
+import type { Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
+import { type Meter, meterPart } from "./meter.ts";
+
+/** What is to be known of a stream in order to read it. */
+export interface IntakeSpec {
+  protocol: Protocol;
+  quirks: Quirks;
+  /** Answers asked for (`n`): each has a finish reason of its own. */
+  choices: number;
+  /** The client asked to see usage: its chunk is forwarded. */
+  showsUsage: boolean;
+  /** Keep the upstream's end mark back, because something goes before it. */
+  holdTerminator: boolean;
+}
+
+/** What one piece of a stream came to. */
+export interface Taken {
+  /** What the client may see of it, whole events in one piece; null: nothing. */
+  bytes: Buffer | null;
+  /** The provider said an error: what came after it is not looked at. */
+  said: StreamFailure | null;
+  /** The stream is not of the protocol. */
+  broken: string | null;
+}
+
+/** Reads an upstream's stream for the meter and picks the bytes that go on. Holds at most one event. */
+export class EventIntake {
+  readonly #spec: IntakeSpec;
+  readonly #meter: Meter;
+  readonly #clock: Clock;
+  readonly #splitter = new SseSplitter(LIMITS.sseEventBytesMax);
+  readonly #reader: StreamReader;
+  #said: StreamFailure | null = null;
+  /** The upstream's end mark has come; what comes behind it is nothing. */
+  sawTerminator = false;
+  /** The end mark is among the bytes that went on. */
+  terminated = false;
+
+  constructor(spec: IntakeSpec, meter: Meter, clock: Clock) {
+    this.#spec = spec;
+    this.#meter = meter;
+    this.#clock = clock;
+    this.#reader = spec.protocol.streamReader(spec.quirks);
+  }
+
+  /** Every choice has its finish reason. */
+  get finished(): boolean {
+    return this.#meter.finishes >= this.#spec.choices;
+  }
+
+  push(chunk: Buffer): Taken {
+    return this.#take((forward) => this.#splitter.push(chunk, (event) => this.#onEvent(event, forward)));
+  }
+
+  end(): Taken {
+    return this.#take((forward) => {
+      this.#splitter.end((event) => this.#onEvent(event, forward));
+      // Whatever is said after an event without its blank line would be taken for more of it. After an end mark nothing is.
+      const last = forward[forward.length - 1];
+      if (last && !this.sawTerminator) forward.push(missingBlankLine(last));
+    });
+  }
+
+  #take(read: (forward: Buffer[]) => void): Taken {
+    const forward: Buffer[] = [];
+    let broken: string | null = null;
+    try {
+      read(forward);
+    } catch (error) {
+      broken = error instanceof Error ? error.message : String(error);
+    }
+    const [first] = forward;
+    const bytes = first === undefined ? null : forward.length === 1 ? first : Buffer.concat(forward);
+    return { bytes, said: this.#said, broken };
+  }
+
+  #onEvent(event: SseEvent, forward: Buffer[]): void {
+    if (this.#said || this.sawTerminator) return;
+    if (event.data === null) {
+      forward.push(event.raw);
+      return;
+    }
+    const reading = this.#reader.read(event.data, event.name);
+    for (const part of reading.parts) {
+      if (part.type !== "error") {
+        meterPart(this.#meter, part, this.#clock.monotonic());
+      } else if (!this.finished) {
+        // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
+        this.#said = part.failure;
+        return;
+      }
+    }
+    if (reading.terminator) {
+      this.sawTerminator = true;
+      if (this.#spec.holdTerminator) return;
+      this.terminated = true;
+    }
+    if (!reading.usageOnly || this.#spec.showsUsage) forward.push(event.raw);
+  }
+}
