@@ -29,7 +29,6 @@ export class Exchange {
     response.on("close", () => {
       if (!response.writableFinished) this.cancel.cancel("client_left");
     });
-    response.on("drain", () => this.#drainListener?.());
     response.on("error", () => this.cancel.cancel("client_left"));
   }
 
@@ -105,6 +104,7 @@ export class Exchange {
 
   /** One listener for "the client has caught up"; setting it replaces the one before. */
   onDrain(listener: () => void): void {
+    if (!this.#drainListener) this.response.on("drain", () => this.#drainListener?.());
     this.#drainListener = listener;
   }
 

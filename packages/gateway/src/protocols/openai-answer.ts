@@ -4,6 +4,7 @@ import { isObject } from "./field-checks.ts";
 import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
 
 const SPACE = 32;
+const CLOSE_BRACE = 125;
 const OPEN_BRACE = 123;
 
 /** OpenAI's `type` for each code; everything else is an invalid_request_error (INTERFACE, Errors). */
@@ -61,7 +62,7 @@ function upstreamEvent({ details }: GatewayError): string | null {
 
 /** The JSON answer's bytes with `gateway_metadata` as the last member. `body` is a JSON object. */
 export function decorateOpenAiReply(body: Buffer, metadata: Metadata): Buffer {
-  const end = body.lastIndexOf("}");
+  const end = body.lastIndexOf(CLOSE_BRACE);
   let before = end - 1;
   while ((body[before] ?? 0) <= SPACE && before > 0) before--;
   const member = `${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;

@@ -1,3 +1,4 @@
+import { PLATFORM_HEADER_PREFIX } from "@sluicegate/contract";
 import type { PlatformFields } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -29,6 +30,11 @@ const NOT_BUILT: Readonly<Record<string, readonly unknown[]>> = {
 };
 const KNOWN: readonly string[] = [...LABELS, ...FLAGS, "tags", "latency_budget_ms"];
 
+/** `task_class` → `x-sluicegate-task-class`, made once. */
+const HEADER_NAMES: ReadonlyMap<string, string> = new Map(
+  [...KNOWN, ...Object.keys(NOT_BUILT)].map((key) => [key, `${PLATFORM_HEADER_PREFIX}${key.replaceAll("_", "-")}`]),
+);
+
 /** Top-level request members that belong to the platform and never go upstream. */
 export const PLATFORM_MEMBERS: readonly string[] = ["gateway", "session_id", "cache_policy", "hedge"];
 
@@ -44,7 +50,7 @@ export function platformFields(body: Record<string, unknown>, header: Header): P
   for (const key of Object.keys(gateway)) checkKnown(key);
   const read = (key: string): { value: unknown; path: string } => {
     if (!isAbsent(gateway[key])) return { value: gateway[key], path: `gateway.${key}` };
-    const name = `x-sluicegate-${key.replaceAll("_", "-")}`;
+    const name = HEADER_NAMES.get(key) ?? key;
     return { value: header(name), path: name };
   };
   for (const key in NOT_BUILT) {

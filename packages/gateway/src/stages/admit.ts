@@ -1,4 +1,4 @@
-import { type AttemptRow, noUsage } from "@sluicegate/contract";
+import { type AttemptRow, noUsage, type RequestRow } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
@@ -17,10 +17,14 @@ export interface AttemptRecord {
   retry: boolean;
   /** Null while it runs, and for one that went well. */
   failure: ProviderFailure | null;
+  /** Its ledger row, once it is over and somebody has asked for it. */
+  row?: AttemptRow;
 }
 
 /** What an admitted request holds. Settled once, in `finally`, however the request ends. */
 export interface Lease {
+  /** Its row, as it was admitted; settled in place. */
+  row: RequestRow;
   attempts: AttemptRecord[];
 }
 
@@ -35,7 +39,7 @@ export async function admit(plane: DataPlane, visit: Visit, caller: Caller, call
   const row = requestRow(visit, { caller, call, plan });
   const [first] = plan.hops;
   await plane.ledger.admit({ row, attempt: abandonedAttempt(first, call, visit.startedAt) });
-  return { attempts: [] };
+  return { row, attempts: [] };
 }
 
 /** What an abandoned request is taken to have cost: the input estimate at the first deployment. */

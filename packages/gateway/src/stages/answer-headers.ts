@@ -25,7 +25,7 @@ export function idHeaders(visit: Visit): string[] {
 
 /** All `x-sluicegate-*` headers of a served answer, flat. */
 export function servedHeaders(served: Served): string[] {
-  const headers = idHeaders(served.visit);
+  const headers = [HEADERS.requestId, served.visit.requestId, HEADERS.cache, "bypass"];
   if (served.expose === "minimal") return headers;
   const { deployment } = served.record.hop;
   headers.push(
@@ -56,7 +56,7 @@ export function metadataOf(served: Served): Record<string, unknown> {
     provider: deployment.provider,
     deployment: deployment.name,
     model: served.record.attempt.meter.model ?? deployment.model,
-    cost_usd: served.costMicroUsd === null ? null : Number(usdString(served.costMicroUsd)),
+    cost_usd: served.costMicroUsd === null ? null : served.costMicroUsd / 1_000_000,
     latency_ms: served.latencyMs,
     cache: "bypass",
     cache_hit: false,

@@ -34,11 +34,20 @@ const chunk = (delta: unknown, finish: string | null = null, index = 0): string 
 const ROLE = chunk({ role: "assistant", content: "" });
 const HI = chunk({ content: "hi" });
 const STOP = chunk({}, "stop");
-const USAGE = event({ id: "c1", model: "m-2026", choices: [], usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } });
+const USAGE = event({
+  id: "c1",
+  model: "m-2026",
+  choices: [],
+  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+});
 const DONE = "data: [DONE]\n\n";
 const ERROR = event({ error: { message: "boom", type: "server_error", code: null } });
 const JSON_HEADERS = { "content-type": "application/json" };
-const REPLY = { model: "m-2026", choices: [{ index: 0, message: { content: "hi" }, finish_reason: "stop" }], usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } };
+const REPLY = {
+  model: "m-2026",
+  choices: [{ index: 0, message: { content: "hi" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+};
 
 interface Running {
   attempt: Attempt;
@@ -114,7 +123,14 @@ describe("a JSON answer", () => {
     await run.settled();
     expect(run.outcomes).toMatchObject([{ kind: "reply", facts: { finishReason: "stop" } }]);
     expect(run.outcomes[0]).toHaveProperty("body", Buffer.from(body));
-    expect(run.attempt.meter).toMatchObject({ sentAt: 0, endedAt: 1_000, httpStatus: 200, providerRequestId: "up_1", model: "m-2026", usage: { input_tokens: 9, output_tokens: 3 } });
+    expect(run.attempt.meter).toMatchObject({
+      sentAt: 0,
+      endedAt: 1_000,
+      httpStatus: 200,
+      providerRequestId: "up_1",
+      model: "m-2026",
+      usage: { input_tokens: 9, output_tokens: 3 },
+    });
     expect(run.call.aborts).toBe(0);
     expectNothingLeft(run);
   });
@@ -137,7 +153,11 @@ describe("a JSON answer", () => {
     ["that nobody can decode", "zstd", Buffer.from("x")],
   ])("%s is no answer", async (_name, encoding, bytes) => {
     const run = start({ stream: false });
-    run.call.sent().headers(200, { ...JSON_HEADERS, "content-encoding": encoding }).data(bytes).end();
+    run.call
+      .sent()
+      .headers(200, { ...JSON_HEADERS, "content-encoding": encoding })
+      .data(bytes)
+      .end();
     expect(await run.attempt.outcome).toMatchObject({ kind: "failed", failure: { class: "invalid_response" } });
     expectNothingLeft(run);
   });
@@ -156,7 +176,11 @@ describe("a JSON answer", () => {
 
   it("that failed is billed for what it says it used", async () => {
     const run = start({ stream: false });
-    run.call.sent().headers(200, JSON_HEADERS).data(JSON.stringify({ choices: [], usage: REPLY.usage })).end();
+    run.call
+      .sent()
+      .headers(200, JSON_HEADERS)
+      .data(JSON.stringify({ choices: [], usage: REPLY.usage }))
+      .end();
     await run.settled();
     expect(failureOf(run)).toMatchObject({ class: "invalid_response" });
     expect(run.attempt.meter.usage).toMatchObject({ input_tokens: 9, output_tokens: 3 });
@@ -194,7 +218,11 @@ describe("a JSON answer", () => {
 describe("an error answer", () => {
   it("is classified by status, headers and body", async () => {
     const run = start();
-    run.call.sent().headers(429, { ...JSON_HEADERS, "retry-after": "7" }).data('{"error":{"message":"slow","code":"rate_limit_exceeded"}}').end();
+    run.call
+      .sent()
+      .headers(429, { ...JSON_HEADERS, "retry-after": "7" })
+      .data('{"error":{"message":"slow","code":"rate_limit_exceeded"}}')
+      .end();
     await run.settled();
     expect(failureOf(run)).toMatchObject({ class: "rate_limited", retryAfterMs: 7_000, httpStatus: 429 });
     expectNothingLeft(run);
@@ -209,13 +237,20 @@ describe("an error answer", () => {
     const run = start();
     run.call.sent().headers(429, { "content-encoding": _name.includes("decoded") ? "gzip" : "identity" });
     play(run.call, run.clock);
-    expect(await run.attempt.outcome).toMatchObject({ kind: "failed", failure: { class: "rate_limited", httpStatus: 429 } });
+    expect(await run.attempt.outcome).toMatchObject({
+      kind: "failed",
+      failure: { class: "rate_limited", httpStatus: 429 },
+    });
     expectNothingLeft(run);
   });
 
   it("in an encoding nobody knows is told by its status, and its bytes are shown to nobody", async () => {
     const run = start();
-    run.call.sent().headers(400, { ...JSON_HEADERS, "content-encoding": "zstd" }).data("{}").end();
+    run.call
+      .sent()
+      .headers(400, { ...JSON_HEADERS, "content-encoding": "zstd" })
+      .data("{}")
+      .end();
     await run.settled();
     expect(failureOf(run)).toMatchObject({ class: "bad_request" });
     expect(failureOf(run)?.upstream).toBeUndefined();
@@ -242,7 +277,13 @@ describe("a stream", () => {
     await run.settled();
     expect(run.text()).toBe(ROLE + HI + STOP + DONE);
     expect(run.ends).toEqual([{ failure: null, terminated: true }]);
-    expect(run.attempt.meter).toMatchObject({ usage: { input_tokens: 9, output_tokens: 3 }, finishReason: "stop", model: "m-2026", outputChars: 2, providerRequestId: "up_1" });
+    expect(run.attempt.meter).toMatchObject({
+      usage: { input_tokens: 9, output_tokens: 3 },
+      finishReason: "stop",
+      model: "m-2026",
+      outputChars: 2,
+      providerRequestId: "up_1",
+    });
     run.call.end();
     expect(run.call.aborts).toBe(0);
     expectNothingLeft(run);
@@ -258,7 +299,10 @@ describe("a stream", () => {
 
   it("keeps the end mark back where something goes before it", async () => {
     const run = start({ holdTerminator: true });
-    run.call.streams().data(HI + STOP + DONE).end();
+    run.call
+      .streams()
+      .data(HI + STOP + DONE)
+      .end();
     await run.settled();
     run.take();
     expect(run.text()).toBe(HI + STOP);
@@ -399,7 +443,11 @@ describe("a stream", () => {
       ["an error", ({ call }) => call.data(ERROR), "provider_error"],
       ["an error in the same piece as more output", ({ call }) => call.data(HI + ERROR + HI), "provider_error"],
       ["a broken event", ({ call }) => call.data("data: {oops\n\n"), "invalid_response"],
-      ["an event that never ends", ({ call }) => call.data(Buffer.alloc(LIMITS.sseEventBytesMax + 1, 120)), "invalid_response"],
+      [
+        "an event that never ends",
+        ({ call }) => call.data(Buffer.alloc(LIMITS.sseEventBytesMax + 1, 120)),
+        "invalid_response",
+      ],
       ["a cut", ({ call }) => call.error("reset"), "invalid_response"],
       ["a body that is not HTTP", ({ call }) => call.error("protocol"), "invalid_response"],
       ["an end without a finish reason", ({ call }) => call.end(), "invalid_response"],
@@ -513,7 +561,13 @@ describe("the timers", () => {
     ["no connection", 5_000, "connection_failed", false, () => {}],
     ["no answer", 10_000, "timeout", true, (call) => call.sent()],
     ["no output after the headers", 10_000, "timeout", true, (call) => call.streams()],
-    ["no output but a preamble and comments", 10_000, "timeout", true, (call) => call.streams().data(ROLE, ": ping\n\n")],
+    [
+      "no output but a preamble and comments",
+      10_000,
+      "timeout",
+      true,
+      (call) => call.streams().data(ROLE, ": ping\n\n"),
+    ],
   ])("%s is given up after %i ms: %s", async (_name, ms, kind, ambiguous, play) => {
     const run = start();
     play(run.call);
@@ -644,7 +698,9 @@ describe("a client that leaves", () => {
     expect(run.call.aborts).toBe(1);
     run.clock.advance(1_000_000);
     await run.settled();
-    expect(run.outcomes).toMatchObject([{ kind: "failed", failure: { class: "cancelled", ambiguous: sent, broken: true } }]);
+    expect(run.outcomes).toMatchObject([
+      { kind: "failed", failure: { class: "cancelled", ambiguous: sent, broken: true } },
+    ]);
     expect(run.outcomes).toHaveLength(1);
     expect(run.call.aborts).toBe(1);
     expectNothingLeft(run);
@@ -676,7 +732,10 @@ describe("a client that leaves", () => {
 
   it("after the end changes nothing", async () => {
     const run = start();
-    run.call.streams().data(HI + STOP + DONE).end();
+    run.call
+      .streams()
+      .data(HI + STOP + DONE)
+      .end();
     await run.settled();
     run.cancel.cancel("client_left");
     await run.settled();
@@ -709,14 +768,21 @@ describe("a transport that calls back before it returns", () => {
   });
 
   it("with a whole answer", async () => {
-    const run = start({ stream: false }, (call) => call.sent().headers(200, JSON_HEADERS).data(JSON.stringify(REPLY)).end());
+    const run = start({ stream: false }, (call) =>
+      call.sent().headers(200, JSON_HEADERS).data(JSON.stringify(REPLY)).end(),
+    );
     await run.settled();
     expect(run.outcomes).toMatchObject([{ kind: "reply" }]);
     expectNothingLeft(run);
   });
 
   it("with a whole stream", async () => {
-    const run = start({}, (call) => call.streams().data(ROLE + HI + STOP + DONE).end());
+    const run = start({}, (call) =>
+      call
+        .streams()
+        .data(ROLE + HI + STOP + DONE)
+        .end(),
+    );
     await run.settled();
     run.attempt.take((bytes) => run.given.push(bytes) > 0);
     expect(run.text()).toBe(ROLE + HI + STOP + DONE);
@@ -747,7 +813,10 @@ describe("a transport that calls back before it returns", () => {
     };
     const clock = new VirtualClock();
     const attempt = new Attempt(SPEC, transport, clock, new Cancel());
-    expect(await attempt.outcome).toMatchObject({ kind: "failed", failure: { class: "connection_failed", ambiguous: false } });
+    expect(await attempt.outcome).toMatchObject({
+      kind: "failed",
+      failure: { class: "connection_failed", ambiguous: false },
+    });
     expect(clock.timers).toBe(0);
   });
 });
@@ -819,7 +888,9 @@ describe("a client that is slow", () => {
 
   it("has the upstream wait for the decoder too", () => {
     const run = start();
-    run.call.streams({ "content-encoding": "gzip" }).data(gzipSync(Buffer.from(HI.repeat(10)), { level: 0 }), Buffer.alloc(64 * 1024));
+    run.call
+      .streams({ "content-encoding": "gzip" })
+      .data(gzipSync(Buffer.from(HI.repeat(10)), { level: 0 }), Buffer.alloc(64 * 1024));
     expect(run.call.paused).toBe(true);
   });
 

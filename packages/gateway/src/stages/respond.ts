@@ -8,7 +8,7 @@ import type { ClientStream } from "./client-stream.ts";
 import type { Executed } from "./execute.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRow, fallbackDepth, round, sumOf } from "./rows.ts";
+import { attemptRows, fallbackDepth, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** What responding needs besides the answer itself. */
@@ -30,7 +30,7 @@ export async function respond(
   answering: Answering,
 ): Promise<ProviderFailure | null> {
   if (executed.kind === "reply") {
-    const served = servedOf(plane, executed, answering);
+    const served = servedOf(plane, executed, answering, true);
     const { protocol } = executed.record.hop;
     const body = answering.metadata ? protocol.decorateReply(executed.body, metadataOf(served)) : executed.body;
     exchange.respond(200, ["content-type", "application/json", ...servedHeaders(served)], body);
@@ -50,15 +50,16 @@ async function stream(
   const { record } = executed;
   const { attempt } = record;
   const { protocol } = record.hop;
-  client.begin(servedHeaders({ ...servedOf(plane, executed, answering), costMicroUsd: null }));
+  client.begin(servedHeaders(servedOf(plane, executed, answering, false)));
   exchange.onDrain(() => attempt.resume());
   attempt.take((bytes) => client.write(bytes));
   const committedAt = plane.clock.monotonic();
   const { failure, terminated } = await attempt.end;
   answering.visit.waitedMs += plane.clock.monotonic() - committedAt;
   if (failure === null) {
-    const served = servedOf(plane, executed, answering);
-    const tail = answering.metadata ? [protocol.encodeStreamMetadata(metadataOf(served))] : [];
+    const tail = answering.metadata
+      ? [protocol.encodeStreamMetadata(metadataOf(servedOf(plane, executed, answering, true)))]
+      : [];
     if (!terminated) tail.push(protocol.terminator);
     client.end(tail.length > 0 ? Buffer.concat(tail) : undefined);
     return null;
@@ -71,12 +72,11 @@ async function stream(
   return failure;
 }
 
-function servedOf(plane: DataPlane, executed: Executed, { visit, call, lease, expose }: Answering): Served {
+/** `over`: the answer is complete, so that its cost can be told. */
+function servedOf(plane: DataPlane, executed: Executed, answering: Answering, over: boolean): Served {
+  const { visit, call, lease, expose } = answering;
   const latency = plane.clock.monotonic() - visit.arrivedAt;
-  const over = executed.record.attempt.meter.endedAt !== null;
-  const sum = over
-    ? sumOf(lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)))
-    : null;
+  const sum = over ? sumOf(attemptRows(lease.attempts, call, visit.startedAt)) : null;
   return {
     visit,
     alias: call.alias,

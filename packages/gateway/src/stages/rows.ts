@@ -57,7 +57,7 @@ export function requestRow(visit: Visit, { caller, call, plan }: Known): Request
     cost_micro_usd: 0,
     cost_state: "known",
     saved_micro_usd: 0,
-    cache: null,
+    cache: plan ? "bypass" : null,
     latency_ms: null,
     ttft_ms: null,
     overhead_ms: null,
@@ -83,8 +83,16 @@ function factsOf(call: Call): Record<string, unknown> {
   };
 }
 
+/** The ledger rows of a request's attempts, all of which are over. An attempt is put into its row once. */
+export function attemptRows(records: readonly AttemptRecord[], call: Call, atMs: number): AttemptRow[] {
+  return records.map((record, index) => {
+    record.row ??= attemptRow(record, index + 1, call, atMs);
+    return record.row;
+  });
+}
+
 /** The ledger row of one attempt, priced (ruling 10). `n` counts from 1. */
-export function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number): AttemptRow & AttemptExtras {
+function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number): AttemptRow & AttemptExtras {
   const { hop, attempt, failure } = record;
   const { meter } = attempt;
   const { usage, estimated } = usageOf(meter, failure, call);

@@ -3,7 +3,7 @@ import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.t
 import type { Lease } from "./admit.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRow, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
+import { attemptRows, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** How a request ended, as far as it got. */
@@ -17,7 +17,7 @@ export interface Ending extends Known {
 
 /** Meters the request and leaves its rows with the ledger and the access log. Called once, in `finally`, on every path. */
 export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
-  const row = requestRow(visit, ending);
+  const row = ending.lease?.row ?? requestRow(visit, ending);
   const latency = plane.clock.monotonic() - visit.arrivedAt;
   row.latency_ms = round(latency);
   row.overhead_ms = round(Math.max(0, latency - visit.waitedMs));
@@ -32,8 +32,7 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
 
 /** Fills in what the attempts and the ending say. */
 function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }: Ending): AttemptRow[] {
-  const attempts =
-    call && lease ? lease.attempts.map((record, index) => attemptRow(record, index + 1, call, visit.startedAt)) : [];
+  const attempts = call && lease ? attemptRows(lease.attempts, call, visit.startedAt) : [];
   Object.assign(row, sumOf(attempts));
   const last = lease?.attempts[lease.attempts.length - 1];
   if (last) {

@@ -21,21 +21,47 @@ export function createLog(options: {
   access: boolean;
 }): Log {
   const destination = pino.destination({ fd: options.fd, sync: false, minLength: 0 });
+  const lines = bufferedLines((text) => destination.write(text));
   const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   return {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),
     error: (message, facts = {}) => logger.error(facts, message),
     access(row) {
-      if (options.access) destination.write(`{"msg":"request",${JSON.stringify(row).slice(1)}\n`);
+      if (options.access) lines.add(`{"msg":"request",${JSON.stringify(row).slice(1)}\n`);
     },
     fault: (requestId, cause) => logger.error({ request_id: requestId, err: cause }, "unexpected fault"),
     flush() {
+      lines.flush();
       try {
         destination.flushSync();
       } catch {
         // The descriptor is gone or was never ready: there is nobody left to tell.
       }
+    },
+  };
+}
+
+/** Access lines are held together for this long, or until they are this many characters: one write for many requests. */
+const HOLD_MS = 100;
+const HOLD_CHARS = 16_384;
+
+function bufferedLines(write: (text: string) => void): { add(line: string): void; flush(): void } {
+  let held = "";
+  let timer: NodeJS.Timeout | null = null;
+  const flush = (): void => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const text = held;
+    held = "";
+    if (text !== "") write(text);
+  };
+  return {
+    flush,
+    add(line) {
+      held += line;
+      if (held.length >= HOLD_CHARS) flush();
+      else timer ??= setTimeout(flush, HOLD_MS);
     },
   };
 }

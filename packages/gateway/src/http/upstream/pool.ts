@@ -28,6 +28,8 @@ export class Pool implements ConnectionOwner {
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiting[] = [];
   #draining = false;
+  #lastHeaders: readonly string[] | null = null;
+  #lastLines = "";
 
   constructor(request: UpstreamRequest, clock: Clock) {
     this.#origin = new URL(request.origin);
@@ -93,11 +95,23 @@ export class Pool implements ConnectionOwner {
 
   #start({ request, sink, call }: Waiting, connection: Connection): void {
     call.connection = connection;
-    let head = `${request.method} ${request.path} HTTP/1.1\r\nhost: ${this.#host}\r\n`;
-    const { headers, body } = request;
-    for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
-    head += body ? `content-length: ${body.length}\r\n\r\n` : "\r\n";
-    connection.send(request, head, call.watch(sink));
+    const { method, path, headers, body } = request;
+    const length = body ? `content-length: ${body.length}\r\n` : "";
+    connection.send(
+      request,
+      `${method} ${path} HTTP/1.1\r\n${this.#headerLines(headers)}${length}\r\n`,
+      call.watch(sink),
+    );
+  }
+
+  /** Header lines; a provider hands over the same list for every call that forwards nothing of its client's. */
+  #headerLines(headers: readonly string[]): string {
+    if (headers === this.#lastHeaders) return this.#lastLines;
+    let lines = `host: ${this.#host}\r\n`;
+    for (let i = 0; i + 1 < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    this.#lastHeaders = headers;
+    this.#lastLines = lines;
+    return lines;
   }
 
   /** The idle connection used last; those that have been idle too long are closed on the way. */

@@ -18,7 +18,6 @@ type State = "head" | "sized" | "until_close" | "chunk_size" | "chunk_data" | "c
 
 const LF = 10;
 const CR = 13;
-const HTAB_COLON = 58;
 
 /**
  * Parses HTTP/1.1 responses to requests that are not HEAD (RFC 9112), one after the other on a connection, wherever the
@@ -102,12 +101,15 @@ export class ResponseParser {
   }
 
   #takeHead(text: string): void {
-    const lines = text.split("\n");
-    const status = /^HTTP\/1\.([01]) (\d{3})(?: |\r|$)/.exec(lines[0] ?? "");
+    const status = /^HTTP\/1\.([01]) (\d{3})(?=[ \r\n])/.exec(text);
     if (!status) throw new Error("not an HTTP/1.1 response");
     const code = Number(status[2]);
     const headers: UpstreamHeaders = Object.create(null);
-    for (let i = 1; i < lines.length; i++) readHeader(lines[i] ?? "", headers);
+    for (let at = text.indexOf("\n") + 1; at < text.length; ) {
+      const end = text.indexOf("\n", at);
+      readHeader(text, at, end, headers);
+      at = end + 1;
+    }
     if (code >= 100 && code < 200) {
       if (code === 101) throw new Error("the upstream switched protocols");
       return;
@@ -197,19 +199,14 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-function readHeader(line: string, headers: UpstreamHeaders): void {
-  const end = line.endsWith("\r") ? line.length - 1 : line.length;
-  if (end <= 0) return;
-  let colon = -1;
-  for (let i = 0; i < end; i++) {
-    if (line.charCodeAt(i) === HTAB_COLON) {
-      colon = i;
-      break;
-    }
-  }
-  if (colon <= 0) throw new Error("a response header without a name");
-  const name = line.slice(0, colon).toLowerCase();
-  const value = line.slice(colon + 1, end).trim();
+/** One header line of a head, from `start` to its LF at `lf`. */
+function readHeader(text: string, start: number, lf: number, headers: UpstreamHeaders): void {
+  const end = text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
+  if (end <= start) return;
+  const colon = text.indexOf(":", start);
+  if (colon <= start || colon >= end) throw new Error("a response header without a name");
+  const name = text.slice(start, colon).toLowerCase();
+  const value = text.slice(colon + 1, end).trim();
   const known = headers[name];
   headers[name] = known === undefined ? value : `${known}, ${value}`;
 }

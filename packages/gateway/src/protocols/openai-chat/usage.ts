@@ -4,8 +4,12 @@ import { type Quirks, tokenCount } from "../protocol.ts";
 
 /** The largest of the counts that are there: some send a zero in one place and the count in another. */
 function anyCount(...values: unknown[]): number | undefined {
-  const found = values.flatMap((value) => tokenCount(value) ?? []);
-  return found.length > 0 ? Math.max(...found) : undefined;
+  let largest: number | undefined;
+  for (const value of values) {
+    const found = value === undefined ? undefined : tokenCount(value);
+    if (found !== undefined && (largest === undefined || found > largest)) largest = found;
+  }
+  return largest;
 }
 
 /**
