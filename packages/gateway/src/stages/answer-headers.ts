@@ -50,6 +50,8 @@ export function servedHeaders(served: Served): string[] {
 
 /** The `gateway_metadata` member. `cost_usd` is null where the cost is not known. */
 export function metadataOf(served: Served): Record<string, unknown> {
+  const cache = { cache: "bypass", cache_hit: false };
+  if (served.expose === "minimal") return { request_id: served.visit.requestId, ...cache };
   const { deployment } = served.record.hop;
   return {
     request_id: served.visit.requestId,
@@ -58,8 +60,7 @@ export function metadataOf(served: Served): Record<string, unknown> {
     model: served.record.attempt.meter.model ?? deployment.model,
     cost_usd: served.costMicroUsd === null ? null : served.costMicroUsd / 1_000_000,
     latency_ms: served.latencyMs,
-    cache: "bypass",
-    cache_hit: false,
+    ...cache,
     hedged: false,
     fallback_depth: served.fallbackDepth,
     circuit_state: "closed",

@@ -5,6 +5,10 @@ import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitt
 import type { Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
 import { type Meter, meterPart } from "./meter.ts";
 
+const LF = Buffer.from("\n");
+/** A blank line's CR, in a stream whose lines end with CRLF. */
+const HALF_CRLF = /^\n\r$/;
+
 /** What is to be known of a stream in order to read it. */
 export interface IntakeSpec {
   protocol: Protocol;
@@ -99,6 +103,9 @@ export class EventIntake {
       if (this.#spec.holdTerminator) return;
       this.terminated = true;
     }
-    if (!reading.usageOnly || this.#spec.showsUsage) forward.push(event.raw);
+    if (reading.usageOnly && !this.#spec.showsUsage) return;
+    forward.push(event.raw);
+    // What follows an end mark is not waited for: where its last CRLF was cut in two, the LF is still to come.
+    if (reading.terminator && HALF_CRLF.test(event.raw.toString("latin1", event.raw.length - 2))) forward.push(LF);
   }
 }

@@ -44,7 +44,7 @@ export function createLog(options: {
 
 /** Access lines are held together for this long, or until they are this many characters: one write for many requests. */
 const HOLD_MS = 100;
-const HOLD_CHARS = 16_384;
+const HOLD_CHARS = 65_536;
 
 function bufferedLines(write: (text: string) => void): { add(line: string): void; flush(): void } {
   let held = "";
