@@ -18,6 +18,10 @@ import { RefusalMeter } from "./stages/refusals.ts";
 import { type Log, silentLog } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 
+/** How long the requests that were cut off at the end may take to be settled, and how often they are looked for. */
+const SETTLE_MS_MAX = 5_000;
+const SETTLE_LOOK_MS = 5;
+
 /** Where a gateway stands in its life. */
 export type Phase = "starting" | "ready" | "draining";
 
@@ -173,10 +177,12 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
 
 async function shutDown({ plane, server, state }: Parts, closers: Closer[]): Promise<void> {
   state.phase = "draining";
+  server.windDown();
   const { drainDelayMs, drainTimeoutMs } = state.runtime.snapshot.gateway;
   if (drainDelayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, drainDelayMs));
   state.refusing = true;
   await server.drain(drainTimeoutMs);
+  await allSettled(plane);
   const { ledger, log } = plane;
   plane.refusals.close();
   await ledger
@@ -184,6 +190,12 @@ async function shutDown({ plane, server, state }: Parts, closers: Closer[]): Pro
     .catch((error: unknown) => log.error("rows stay in the spool until the next start", { cause: String(error) }));
   await closeAll(closers);
   log.flush();
+}
+
+/** What was cut off learns of it, and is settled, a moment after the server has let go of its connection. */
+async function allSettled({ metrics }: DataPlane): Promise<void> {
+  for (let waited = 0; waited < SETTLE_MS_MAX && metrics.read().inFlight > 0; waited += SETTLE_LOOK_MS)
+    await new Promise<void>((resolve) => void setTimeout(resolve, SETTLE_LOOK_MS));
 }
 
 /** One thing's end. */

@@ -300,8 +300,7 @@ describe("a changed config", () => {
   test("takes a key and a permission away at once", async () => {
     const own = await startTestGateway({ log, config: JSON.stringify(config()) });
     try {
-      const ask = async (key: string): Promise<number> =>
-        (await own.post(body("default"), { key: keyOf(key) })).status;
+      const ask = async (key: string): Promise<number> => (await own.post(body("default"), { key: keyOf(key) })).status;
       expect([await ask("star"), await ask("listed")]).toEqual([200, 200]);
       const next = config();
       const tenants = { ...TENANTS, listed: { models: { allow: ["fast"] } } };

@@ -12,7 +12,7 @@ import { postHead, type RawClient, rawClient } from "./support/raw-client.ts";
 import { until } from "./support/until.ts";
 
 const CHAINS = {
-  stream: ["sim/long?tokens=60&between=20ms"],
+  stream: ["sim/long?tokens=60&between=50ms"],
   endless: ["sim/long?tokens=20000&between=5ms"],
   slow: ["sim/slow?first_token=60s"],
   waiting: ["sim/error?status=503&retry_after=30"],
@@ -79,6 +79,11 @@ function rowsOnDisk(): RequestRecord[] {
   } finally {
     reader.close();
   }
+}
+
+async function spooledRows(gateway: ChildGateway): Promise<number> {
+  const health = await (await fetch(`${gateway.url}/v1/health`)).json();
+  return (health as { ledger: { spooled_rows: number } }).ledger.spooled_rows;
 }
 
 const spools = (): string[] => readdirSync(join(folder.path, "spool")).filter((name) => !name.startsWith("."));
@@ -169,6 +174,8 @@ test("drain_timeout cuts off what does not finish and settles it with what was u
   ];
   await called(12);
   await until("output", () => simulator.invoice().lines.filter((line) => line.output_tokens > 3).length >= 8);
+  // With nothing left to wait for, the ledger would be closed at once.
+  await until("an empty spool", async () => (await spooledRows(gateway)) === 0);
   expect(await gateway.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   for (const outcome of await Promise.all(pending)) expect(outcome.complete, outcome.marker).toBe(false);
   const rows = rowsOnDisk();
@@ -203,7 +210,7 @@ test("drain_timeout cuts off what does not finish and settles it with what was u
 });
 
 test("drain_delay serves on while readiness is false", async () => {
-  const gateway = await start("drain_delay: 1500ms, drain_timeout: 20s");
+  const gateway = await start("drain_delay: 2500ms, drain_timeout: 20s");
   const load = client(gateway);
   const stream = send(load, "stream", "stream", true);
   await called(1);

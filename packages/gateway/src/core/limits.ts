@@ -11,6 +11,8 @@ export const LIMITS = {
   /** A client that is answered while it still sends is listened to for this long and this much, so that it gets to read. */
   lingerMs: 2_000,
   lingerBytesMax: 64 * MIB,
+  /** A body that nobody wants is read over up to here, so that its connection can be used again. */
+  discardBytesMax: 64 * KIB,
   /** All request headers together. */
   headerBytesMax: 64 * KIB,
   headerCountMax: 200,

@@ -14,7 +14,7 @@ export interface BodyBounds {
  */
 export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): Promise<Buffer> {
   const { request } = exchange;
-  const encoding = exchange.header("content-encoding");
+  const encoding = exchange.header("content-encoding")?.trim().toLowerCase();
   if (encoding !== undefined && encoding !== "identity") {
     return Promise.reject(
       new GatewayError(
@@ -38,7 +38,7 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
         ),
       ),
     );
-    const forget = exchange.cancel.onCancel(() => fail(new GatewayError("cancelled", "the client left")));
+    let forget = (): void => {};
     function close(): void {
       open = false;
       timer.cancel();
@@ -50,6 +50,8 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
       request.pause();
       reject(error);
     }
+    forget = exchange.cancel.onCancel(() => fail(new GatewayError("cancelled", "the client left")));
+    if (!open) return;
     request.on("data", (chunk: Buffer) => {
       if (!open) return;
       size += chunk.length;

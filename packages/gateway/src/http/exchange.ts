@@ -56,7 +56,7 @@ export class Exchange {
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const all = [...headers, "content-length", String(bytes.length)];
     const shown = this.method === "HEAD" ? undefined : bytes;
-    if (this.request.complete) {
+    if (this.#leavesNothing()) {
       response.writeHead(status, all);
       response.end(shown);
       return;
@@ -64,6 +64,19 @@ export class Exchange {
     response.writeHead(status, [...all, "connection", "close"]);
     if (shown) response.write(shown);
     this.#endLater();
+  }
+
+  /**
+   * Whether the connection can go on after an answer: the request is here whole, or has no body, or so small a one, which
+   * nobody has begun to read, that node reads it over. (At its very beginning no request is complete.)
+   */
+  #leavesNothing(): boolean {
+    const { request } = this;
+    if (request.complete) return true;
+    if (request.headers["transfer-encoding"] !== undefined) return false;
+    const length = Number(request.headers["content-length"] ?? 0);
+    const untouched = !this.#awaitsContinue && request.listenerCount("data") === 0;
+    return length === 0 || (untouched && length <= LIMITS.discardBytesMax);
   }
 
   /**

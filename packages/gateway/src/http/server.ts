@@ -13,6 +13,8 @@ export type UnparsedAnswer = (kind: "bad_request" | "headers_too_large" | "timeo
 export interface HttpServer {
   readonly node: Server;
   listen(host: string, port: number): Promise<number>;
+  /** Serves on, and closes every connection with the answer that is next on it: clients go elsewhere before they have to. */
+  windDown(): void;
   /** Refuses new connections, closes idle ones, and resolves when the last answer is out or `timeoutMs` has passed. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -38,14 +40,21 @@ export function createHttpServer(
     requireHostHeader: false,
   });
   server.maxHeadersCount = LIMITS.headerCountMax;
+  const open = new Set<ServerSocket>();
   /** Connections that have not sent a request yet: node takes them for busy ones. */
   const fresh = new Set<Socket>();
   server.on("connection", (socket) => {
+    open.add(socket);
     fresh.add(socket);
-    socket.once("close", () => fresh.delete(socket));
+    socket.once("close", () => {
+      open.delete(socket);
+      fresh.delete(socket);
+    });
   });
+  let leaving = false;
   const take = (exchange: Exchange): void => {
     fresh.delete(exchange.request.socket);
+    if (leaving) exchange.response.shouldKeepAlive = false;
     const fault = faultOf(exchange.request);
     if (fault === null) return onRequest(exchange);
     const { status, body } = unparsed(fault);
@@ -60,7 +69,19 @@ export function createHttpServer(
     lingering.add(socket);
     answerUnparsed(error, socket, unparsed);
   });
-  return { node: server, listen: (host, port) => listen(server, host, port), drain: (ms) => drain(server, fresh, ms) };
+  const windDown = (): void => {
+    leaving = true;
+    for (const { _httpMessage: answer } of open) if (answer && !answer.headersSent) answer.shouldKeepAlive = false;
+  };
+  return {
+    node: server,
+    windDown,
+    listen: (host, port) => listen(server, host, port),
+    drain(timeoutMs) {
+      windDown();
+      return drain(server, fresh, timeoutMs);
+    },
+  };
 }
 
 /** What is wrong with a request that node's parser lets pass: headers beyond the count, which it drops in silence, or no host. */

@@ -8,33 +8,57 @@ import type {
   UpstreamSink,
 } from "../core/transport.ts";
 
+interface OpenPool {
+  dispatcher: Dispatcher;
+  /** What it was opened with: another place, proxy or certificate is another pool. */
+  request: UpstreamRequest;
+}
+
 /** HTTP/1.1 to upstreams through undici's dispatch, one pool a deployment, no timeouts of its own but the connect one. */
 export function createProxyTransport(): Transport {
-  const pools = new Map<string, Dispatcher>();
+  const pools = new Map<string, OpenPool>();
   return {
     send(request, sink) {
-      const key = `${request.pool.key} ${request.origin}`;
+      const { key } = request.pool;
       let pool = pools.get(key);
-      if (!pool) {
-        pool = openPool(request);
+      if (!pool || !isSame(pool.request, request)) {
+        if (pool) retire(pool);
+        pool = { dispatcher: openPool(request), request };
         pools.set(key, pool);
       }
-      return dispatch(pool, request, sink);
+      return dispatch(pool.dispatcher, request, sink);
     },
     retain(keep) {
       for (const [key, pool] of pools) {
-        if (keep.has(key.slice(0, key.lastIndexOf(" ")))) continue;
+        if (keep.has(key)) continue;
         pools.delete(key);
-        // close() waits for what is in flight: an old snapshot's calls end in peace.
-        pool.close().catch(() => {});
+        retire(pool);
       }
     },
     async close() {
       const all = [...pools.values()];
       pools.clear();
-      await Promise.all(all.map((pool) => pool.destroy().catch(() => {})));
+      await Promise.all(all.map(({ dispatcher }) => dispatcher.destroy().catch(() => {})));
     },
   };
+}
+
+/** close() waits for what is in flight: an old snapshot's calls end in peace. */
+function retire({ dispatcher }: OpenPool): void {
+  dispatcher.close().catch(() => {});
+}
+
+function isSame(a: UpstreamRequest, b: UpstreamRequest): boolean {
+  const { pool: one } = a;
+  const { pool: other } = b;
+  return (
+    a.origin === b.origin &&
+    one.proxy === other.proxy &&
+    one.connections === other.connections &&
+    a.connectTimeoutMs === b.connectTimeoutMs &&
+    (one.tls === other.tls ||
+      (one.tls?.ca === other.tls?.ca && one.tls?.cert === other.tls?.cert && one.tls?.key === other.tls?.key))
+  );
 }
 
 function openPool(request: UpstreamRequest): Dispatcher {
@@ -114,9 +138,8 @@ function dispatch(pool: Dispatcher, request: UpstreamRequest, sink: UpstreamSink
 function kindOf(error: Error, sent: boolean): UpstreamErrorKind {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   if (code === "UND_ERR_CONNECT_TIMEOUT") return "connect_timeout";
-  if (code.startsWith("HPE_") || code === "UND_ERR_HTTP_PARSER" || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") {
-    return "protocol";
-  }
+  // The parser's own errors have a name and, as a rule, no code.
+  if (error.name === "HTTPParserError" || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return "protocol";
   return sent ? "reset" : "connect";
 }
 

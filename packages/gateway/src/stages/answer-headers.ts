@@ -48,7 +48,7 @@ export function servedHeaders(served: Served): string[] {
   return headers;
 }
 
-/** The `gateway_metadata` member. `cost_usd` is null where the cost is not known. */
+/** The `gateway_metadata` member: as much as the headers say. `cost_usd` is null where the cost is not known. */
 export function metadataOf(served: Served): Record<string, unknown> {
   const cache = { cache: "bypass", cache_hit: false };
   if (served.expose === "minimal") return { request_id: served.visit.requestId, ...cache };

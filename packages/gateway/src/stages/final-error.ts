@@ -102,7 +102,7 @@ function verbatim(call: Call, last: AttemptRecord, failure: ProviderFailure): { 
   let text = upstream.body.toString("utf8");
   for (const secret of [apiKey, ...Object.values(headers)]) {
     const value = secret?.reveal() ?? "";
-    if (value.length >= SECRET_CHARS_MIN) text = text.replaceAll(value, "***");
+    if (value.length >= (secret === apiKey ? 1 : SECRET_CHARS_MIN)) text = text.replaceAll(value, "***");
   }
   text = text.replace(KEY_SHAPED, "***");
   const contentType = JSON_TYPE.test(upstream.contentType) ? upstream.contentType : "application/json";

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RequestRecord } from "@sluicegate/contract";
-import { type Simulator, startSimulator } from "@sluicegate/simulator";
+import { type Simulator, type SimulatorOptions, startSimulator } from "@sluicegate/simulator";
 import { environmentOf } from "../../src/config/env.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { Waits } from "../../src/core/limits.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type Gateway, startGateway } from "../../src/start-gateway.ts";
@@ -25,6 +25,8 @@ export interface TestGateway {
   configFile: string;
   /** Posts a chat completion (or anything else to `path`) as a client. */
   post(body: unknown, options?: PostOptions): Promise<Response>;
+  /** Asks the control plane as an admin. */
+  admin(path: string): Promise<Response>;
   /** The ledger's row of a request, waited for until it is settled. */
   row(requestId: string): Promise<RequestRecord>;
   /** All rows, newest first. */
@@ -54,6 +56,8 @@ export interface TestGatewayOptions {
   /** Times that the test shortens. */
   waits?: Partial<Waits>;
   variables?: Record<string, string>;
+  clock?: Clock;
+  simulator?: SimulatorOptions;
 }
 
 /** sha256 as configs want it. */
@@ -63,7 +67,7 @@ export function keyHash(key: string): string {
 
 /** Starts a simulator and a gateway that knows it as provider `sim`, on free ports, with a data dir of its own. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const simulator = await startSimulator({});
+  const simulator = await startSimulator(options.simulator ?? {});
   const dataDir = mkdtempSync(join(tmpdir(), "sluicegate-test-"));
   const configFile = join(dataDir, "sluicegate.yaml");
   const writeConfig = (yaml: string): void =>
@@ -80,7 +84,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       new Map(Object.entries({ SLUICEGATE_ADMIN_KEY: ADMIN_KEY, ...options.variables })),
       dataDir,
     ),
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     random: systemRandom(),
     log: options.log ?? silentLog,
     waits: options.waits,
@@ -94,6 +98,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     dataDir,
     configFile,
     writeConfig,
+    admin,
     post: (body, how = {}) => post(gateway.url, body, how),
     row: (requestId) => settled(admin, requestId),
     rows: async () => ((await (await admin("/admin/requests?limit=1000")).json()) as { data: RequestRecord[] }).data,

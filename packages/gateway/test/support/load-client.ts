@@ -6,8 +6,8 @@ export interface Order {
   /** Goes along as `x-request-id`, and so into the ledger as client_request_id; in the message it reaches the upstream. */
   marker: string;
   body: Record<string, unknown> & { model: string; stream?: boolean };
-  /** The client leaves by itself: at a time after sending, or once this many events (or bytes of JSON) are there. */
-  leave?: { afterMs: number } | { afterEvents: number };
+  /** The client leaves by itself: at a time after sending, once this many events are there, or once it has read this text. */
+  leave?: { afterMs: number } | { afterEvents: number } | { afterText: string };
   headers?: Record<string, string>;
   key?: string;
 }
@@ -109,9 +109,9 @@ function read(
   response.setEncoding("utf8");
   response.on("data", (text: string) => {
     outcome.text += text;
-    if (!leave || !("afterEvents" in leave)) return;
     events += text.split("\n\n").length - 1;
-    if (events >= leave.afterEvents) leaveNow();
+    if (leave && "afterEvents" in leave && events >= leave.afterEvents) leaveNow();
+    if (leave && "afterText" in leave && outcome.text.includes(leave.afterText)) leaveNow();
   });
   response.on("error", end);
   response.on("aborted", () => end(new Error("cut off")));

@@ -1,5 +1,6 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { Clock } from "../../core/clock.ts";
 import type { UpstreamErrorKind, UpstreamRequest, UpstreamSink, UpstreamTls } from "../../core/transport.ts";
 import { ResponseParser } from "./response-parser.ts";
 
@@ -28,7 +29,13 @@ export class Connection {
   /** How long the upstream says it keeps an idle connection, ms; null: it does not say. */
   keepAliveHintMs: number | null = null;
 
-  constructor(origin: URL, tls: UpstreamTls | undefined, owner: ConnectionOwner) {
+  /** A connection that is not there by its deadline is given up: a lost packet must not be waited for by the next call too. */
+  constructor(
+    origin: URL,
+    tls: UpstreamTls | undefined,
+    owner: ConnectionOwner,
+    deadline: { clock: Clock; ms: number },
+  ) {
     this.#owner = owner;
     this.#parser = new ResponseParser({
       onHead: (status, headers) => {
@@ -46,7 +53,12 @@ export class Connection {
       ? connectTls({ host, port, ...(isIp(host) ? {} : { servername: host }), ALPNProtocols: ["http/1.1"], ...tls })
       : connectTcp({ host, port });
     this.#socket.setNoDelay(true);
+    const late = deadline.clock.after(deadline.ms, () => {
+      this.#failure = `no connection within ${deadline.ms} ms`;
+      this.#socket.destroy();
+    });
     this.#socket.on(secure ? "secureConnect" : "connect", () => {
+      late.cancel();
       this.#connected = true;
       this.#owner.onIdle(this);
     });
@@ -59,7 +71,10 @@ export class Connection {
       if (this.#sink && this.#parser.close()) return;
       this.#socket.destroy();
     });
-    this.#socket.on("close", () => this.#closed());
+    this.#socket.on("close", () => {
+      late.cancel();
+      this.#closed();
+    });
   }
 
   get usable(): boolean {
@@ -122,7 +137,8 @@ export class Connection {
   #done(reusable: boolean): void {
     const sink = this.#sink;
     this.#sink = null;
-    if (reusable && this.usable) {
+    // An answer that came before all of the request was out: what is left of it must not stand before another.
+    if (reusable && this.usable && this.#socket.writableLength === 0) {
       // A client that was slow may have left it paused.
       this.#socket.resume();
       this.#owner.onIdle(this);

@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
-import type { UpstreamCall, UpstreamRequest, UpstreamSink } from "../../core/transport.ts";
+import type { Clock, Timer } from "../../core/clock.ts";
+import type { UpstreamCall, UpstreamRequest, UpstreamSink, UpstreamTls } from "../../core/transport.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 
 /** How long an idle connection is used again when the upstream does not say how long it keeps one. Node's own default is 5 s. */
@@ -20,25 +20,43 @@ interface Waiting {
  */
 export class Pool implements ConnectionOwner {
   readonly #origin: URL;
+  readonly #originText: string;
   readonly #host: string;
   readonly #options: UpstreamRequest["pool"];
+  readonly #connectTimeoutMs: number;
   readonly #clock: Clock;
   readonly #open = new Set<Connection>();
   readonly #connecting = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiting[] = [];
   #draining = false;
+  #sweep: Timer | null = null;
   #lastHeaders: readonly string[] | null = null;
   #lastLines = "";
 
   constructor(request: UpstreamRequest, clock: Clock) {
     this.#origin = new URL(request.origin);
+    this.#originText = request.origin;
     this.#host = this.#origin.host;
     this.#options = request.pool;
+    this.#connectTimeoutMs = request.connectTimeoutMs;
     this.#clock = clock;
   }
 
+  /** True while the connections `request` asks for are those of this pool. */
+  serves({ origin, pool, connectTimeoutMs }: UpstreamRequest): boolean {
+    const { connections, tls } = this.#options;
+    return (
+      origin === this.#originText &&
+      connections === pool.connections &&
+      connectTimeoutMs === this.#connectTimeoutMs &&
+      sameTls(tls, pool.tls)
+    );
+  }
+
+  /** Throws for a request that cannot be put on the wire. */
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+    this.#headerLines(request.headers);
     const call = new PoolCall(this);
     const connection = this.#takeIdle();
     if (connection) {
@@ -53,11 +71,15 @@ export class Pool implements ConnectionOwner {
   /** Takes no new connections, and closes those there are as they fall idle. */
   drain(): void {
     this.#draining = true;
+    this.#sweep?.cancel();
+    this.#sweep = null;
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
+  /** Ends everything at once; those that wait are told. */
   destroy(): void {
     this.drain();
+    for (const { sink } of this.#waiting.splice(0)) sink.onError("connect", "the pool is closed");
     for (const connection of [...this.#open, ...this.#connecting]) connection.destroy();
   }
 
@@ -80,6 +102,7 @@ export class Pool implements ConnectionOwner {
       const keep = hint === null ? IDLE_MS : Math.min(Math.max(0, hint - IDLE_MARGIN_MS), IDLE_MS_MAX);
       connection.idleUntil = this.#clock.monotonic() + keep;
       this.#idle.push(connection);
+      this.#sweep ??= this.#clock.after(keep, () => this.#closeStale());
     }
   }
 
@@ -88,9 +111,9 @@ export class Pool implements ConnectionOwner {
     this.#open.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
-    // One that never connected fails the call that has waited longest for one: the others have connections of their own under way.
+    // One that never connected fails the call that has waited longest for one; the others get connections of their own.
     if (!connection.everConnected) this.#waiting.shift()?.sink.onError("connect", connection.failure);
-    else this.#openMore();
+    this.#openMore();
   }
 
   #start({ request, sink, call }: Waiting, connection: Connection): void {
@@ -108,7 +131,11 @@ export class Pool implements ConnectionOwner {
   #headerLines(headers: readonly string[]): string {
     if (headers === this.#lastHeaders) return this.#lastLines;
     let lines = `host: ${this.#host}\r\n`;
-    for (let i = 0; i + 1 < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    for (let i = 0; i + 1 < headers.length; i += 2) {
+      // A key read from a file may end with a line end: it would end the head.
+      if (/[\r\n\0]/.test(`${headers[i]}${headers[i + 1]}`)) throw new Error(`header ${headers[i]} holds a line end`);
+      lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    }
     this.#lastHeaders = headers;
     this.#lastLines = lines;
     return lines;
@@ -124,14 +151,28 @@ export class Pool implements ConnectionOwner {
     return null;
   }
 
+  /** What a burst has left open and nothing has used since is given back. One timer a pool, not one a connection. */
+  #closeStale(): void {
+    const now = this.#clock.monotonic();
+    for (const connection of [...this.#idle]) if (connection.idleUntil <= now) connection.destroy();
+    const next = Math.min(...this.#idle.map((connection) => connection.idleUntil));
+    this.#sweep = Number.isFinite(next) ? this.#clock.after(next - now, () => this.#closeStale()) : null;
+  }
+
   #openMore(): void {
     while (
       this.#connecting.size < this.#waiting.length &&
       this.#open.size + this.#connecting.size < this.#options.connections
     ) {
-      this.#connecting.add(new Connection(this.#origin, this.#options.tls, this));
+      const deadline = { clock: this.#clock, ms: this.#connectTimeoutMs };
+      this.#connecting.add(new Connection(this.#origin, this.#options.tls, this, deadline));
     }
   }
+}
+
+/** The same material, whether or not it was read anew. */
+function sameTls(a: UpstreamTls | undefined, b: UpstreamTls | undefined): boolean {
+  return a === b || (a?.ca === b?.ca && a?.cert === b?.cert && a?.key === b?.key);
 }
 
 /** A call in a pool: in line, then on a connection, then over. */

@@ -89,8 +89,9 @@ export class ResponseParser {
     const before = this.#held?.length ?? 0;
     const all = this.#held ? Buffer.concat([this.#held, bytes.subarray(at)]) : at === 0 ? bytes : bytes.subarray(at);
     const end = endOfHead(all, Math.max(0, before - 3));
+    if ((end === -1 ? all.length : end) > HEAD_BYTES_MAX)
+      throw new Error(`response headers over ${HEAD_BYTES_MAX} bytes`);
     if (end === -1) {
-      if (all.length > HEAD_BYTES_MAX) throw new Error(`response headers over ${HEAD_BYTES_MAX} bytes`);
       // The piece may be a view of a buffer that is used again.
       this.#held = Buffer.from(all);
       return bytes.length;

@@ -14,9 +14,11 @@ export function createTransport(clock: Clock): Transport {
   return {
     send(request, sink) {
       if (request.pool.proxy) return proxied.send(request, sink);
-      const key = keyOf(request);
+      const { key } = request.pool;
       let pool = pools.get(key);
-      if (!pool) {
+      if (!pool?.serves(request)) {
+        // Another place, another certificate, another number of connections: a reload's calls get connections made as it says.
+        pool?.drain();
         pool = new Pool(request, clock);
         pools.set(key, pool);
       }
@@ -25,7 +27,7 @@ export function createTransport(clock: Clock): Transport {
     retain(keep) {
       proxied.retain(keep);
       for (const [key, pool] of pools) {
-        if (keep.has(key.slice(0, key.lastIndexOf(" ")))) continue;
+        if (keep.has(key)) continue;
         pools.delete(key);
         pool.drain();
       }
@@ -36,9 +38,4 @@ export function createTransport(clock: Clock): Transport {
       await proxied.close();
     },
   };
-}
-
-/** A changed origin is another pool; a space stands in no origin. */
-function keyOf(request: UpstreamRequest): string {
-  return `${request.pool.key} ${request.origin}`;
 }

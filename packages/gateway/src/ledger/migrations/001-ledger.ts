@@ -59,8 +59,6 @@ CREATE TABLE requests (
 );
 CREATE INDEX requests_by_time ON requests (started_at, request_id);
 CREATE INDEX requests_by_tenant ON requests (tenant, started_at, request_id);
-CREATE INDEX requests_by_alias ON requests (alias, started_at, request_id);
-CREATE INDEX requests_by_deployment ON requests (deployment, started_at, request_id);
 CREATE INDEX requests_not_ok ON requests (status, started_at, request_id) WHERE status <> 'ok';
 CREATE INDEX requests_running ON requests (instance) WHERE status = 'running';
 

@@ -18,7 +18,7 @@ export const openaiChat: Protocol = {
   terminator: Buffer.from("data: [DONE]\n\n"),
   encodeStreamMetadata: (metadata) =>
     Buffer.from(
-      `data: ${JSON.stringify({ id: metadata["request_id"], object: "chat.completion.chunk", created: 0, model: metadata["model"], choices: [], gateway_metadata: metadata })}\n\n`,
+      `data: ${JSON.stringify({ id: metadata["request_id"], object: "chat.completion.chunk", created: 0, model: metadata["model"] ?? "", choices: [], gateway_metadata: metadata })}\n\n`,
     ),
   decorateReply: decorateOpenAiReply,
   passRequest,

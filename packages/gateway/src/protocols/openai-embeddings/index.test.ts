@@ -9,7 +9,7 @@ const decode = (body: string | object): Call =>
     name === "content-type" ? "application/json" : undefined,
   );
 const reply = (body: unknown) =>
-  openaiEmbeddings.readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), QUIRKS);
+  openaiEmbeddings.readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), QUIRKS, 0);
 
 describe("an embeddings request", () => {
   it.each([["text"], [["a", "b"]], [[1, 2, 3]], [[[1, 2], [3]]]])("may ask for %j", (input) => {
