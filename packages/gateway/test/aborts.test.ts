@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { join } from "node:path";
 import type { RequestRecord, RequestRow } from "@sluicegate/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -17,7 +16,7 @@ import {
   SIMULATOR_PRICE,
 } from "./support/ledger-check.ts";
 import { loadClient, type Order, type Outcome } from "./support/load-client.ts";
-import { postHead } from "./support/raw-client.ts";
+import { postHead, rawClient } from "./support/raw-client.ts";
 import { type Seeded, seeded } from "./support/seeded.ts";
 import { type TestClock, testClock } from "./support/test-clock.ts";
 import { until } from "./support/until.ts";
@@ -111,9 +110,9 @@ const PHASES: readonly Phase[] = [
     name: "at any time of a short answer",
     order: (chance) => ({
       body: { model: chance.pick(["quick", "brief", "secondquick"]), stream: either(chance) },
-      leave: { afterMs: chance.int(0, 25) },
+      leave: { afterMs: chance.int(0, 100) },
     }),
-    statuses: ["ok", "cancelled"],
+    statuses: ["cancelled", "ok"],
   },
   {
     name: "not at all",
@@ -126,7 +125,6 @@ describe(`${ABORTS} clients that leave`, () => {
   let gateway: TestGateway;
   let clock: TestClock;
   let connections: ConnectionCount;
-  let timersBefore: number;
   let rows: RequestRecord[];
   let lines: Map<string, InvoiceLine>;
   let hits: Map<string, string[]>;
@@ -170,7 +168,6 @@ describe(`${ABORTS} clients that leave`, () => {
         fault: (_requestId, cause) => void faults.push(cause),
       },
     });
-    timersBefore = clock.timers;
     await leaveAll();
   }, 60_000);
 
@@ -202,9 +199,10 @@ describe(`${ABORTS} clients that leave`, () => {
 
   /** A client that leaves while it is sending its request: nobody is called, and nothing is owed. */
   async function leaveInTheBody(n: number): Promise<void> {
-    const { hostname, port } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname);
     const began = logged.length;
+    // A first request, so that the connection has been accepted.
+    const { socket, answers } = await rawClient(gateway.url, "GET /healthz HTTP/1.1\r\nhost: gateway\r\n\r\n");
+    await until("the first answer", () => answers().length === 1);
     const headers = { authorization: `Bearer ${CLIENT_KEY}`, "content-length": 1_000, "x-request-id": `half${n}` };
     socket.write(`${postHead("/v1/chat/completions", headers)}{"model":"quick"`);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -216,9 +214,18 @@ describe(`${ABORTS} clients that leave`, () => {
   test("leave no fault, no timer, no listener and no connection behind", async () => {
     expect(faults).toEqual([]);
     expect([...listening]).toEqual([]);
-    // One of the ledger's own, and one of the refusals': neither belongs to a request.
-    await until("the timers to go", () => clock.timers <= timersBefore + 2, 10_000);
-    await until("the connections to go", () => connections.open(gateway.simulator.port) === 0, 10_000);
+    // With the deployments gone their idle connections go too: what stayed would be one that nobody had let go.
+    gateway.writeConfig(configOf({ other: ["sim/echo?tag=other"] }));
+    await gateway.gateway.reload();
+    await until("the connections to go", () => connections.open(gateway.simulator.port) === 0);
+    const ofRequests = (): Record<string, number> => {
+      // The looks at keys and files, the worker's notice and the end of the refusals' minute belong to no request.
+      const { "stages/refusals": _r, "ledger/worker-link": _w, "config/watch": _c, ...others } = clock.timers();
+      return others;
+    };
+    await until("the timers to go", () => JSON.stringify(ofRequests()) === '{"stages/key-ring":1}', 3_000).catch(() =>
+      expect(ofRequests()).toEqual({ "stages/key-ring": 1 }),
+    );
   });
 
   test("grow nothing by the names they call", () => {
@@ -257,6 +264,8 @@ describe(`${ABORTS} clients that leave`, () => {
       expect(phase.statuses, `${outcome.marker} ${phase.name} ${row.error_code}`).toContain(row.status);
       if (row.status === "cancelled") expect(row.error_code).toBe("cancelled");
       if (outcome.requestId !== null) expect(row.request_id).toBe(outcome.requestId);
+      // Whatever the upstream had opened with, it was not an answer yet.
+      if (phase.name === "before the first token") expect(outcome.status, outcome.marker).toBeNull();
       seen.set(`${phase.name}: ${row.status}`, (seen.get(`${phase.name}: ${row.status}`) ?? 0) + 1);
     }
     for (const phase of PHASES) {

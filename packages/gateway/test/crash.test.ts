@@ -17,6 +17,7 @@ import {
 import { type LoadClient, loadClient, type Order, type Outcome } from "./support/load-client.ts";
 import { type Seeded, seeded } from "./support/seeded.ts";
 import { until } from "./support/until.ts";
+import { chatAnswer, startUpstream } from "./support/upstream.ts";
 
 const KILLS = 20;
 const SEED = 20_261_129;
@@ -29,11 +30,12 @@ const CHAINS: Record<string, string[]> = {
   fallback: ["sim/error?status=503", "sim/fixed?input=77&cached=7&output=9&tag=second"],
   late: ["sim/reset", "sim/long?tokens=20&between=4ms&tag=second"],
   waiting: ["sim/error?status=503&retry_after=30"],
+  preamble: ["sim/errorafter?after=0", "sim/long?tokens=20&between=4ms&tag=third"],
   silent: ["sim/nousage"],
   cut: ["sim/cut?after=2"],
   hang: ["sim/hang"],
 };
-const STREAMED = new Set(["stream", "endless", "late"]);
+const STREAMED = new Set(["stream", "endless", "late", "preamble"]);
 
 /** A request that was made, and a probe of its round: what had ended before it is on the disk. */
 interface Made extends Outcome {
@@ -52,8 +54,39 @@ function anOrder(marker: string, chance: Seeded): Order {
   };
 }
 
+/** An upstream that tells of every call the moment it has come, and answers when it is told to. */
+interface Watcher {
+  url: string;
+  /** Markers, in order. */
+  hits: string[];
+  onHit: () => void;
+  release(): void;
+  close(): Promise<void>;
+}
+
+async function startWatcher(): Promise<Watcher> {
+  const upstream = await startUpstream();
+  const held: (() => void)[] = [];
+  const watcher: Watcher = {
+    url: upstream.url,
+    hits: [],
+    onHit: () => {},
+    release: () => {
+      for (const answer of held.splice(0)) answer();
+    },
+    close: () => upstream.close(),
+  };
+  upstream.answer((response, { body }) => {
+    watcher.onHit();
+    watcher.hits.push((JSON.parse(body.toString()) as { messages: { content: string }[] }).messages[0]?.content ?? "");
+    held.push(() => response.writeHead(200, { "content-type": "application/json" }).end(chatAnswer("seen")));
+  });
+  return watcher;
+}
+
 describe("a gateway that is killed under load", () => {
   let simulator: Simulator;
+  let watcher: Watcher;
   let folder: ReturnType<typeof temporaryFolder>;
   let gateway: ChildGateway | null = null;
   const chance = seeded(SEED);
@@ -70,14 +103,18 @@ describe("a gateway that is killed under load", () => {
   beforeAll(async () => {
     expectBuilt();
     simulator = await startSimulator({ recentRequests: 100_000 });
+    watcher = await startWatcher();
     folder = temporaryFolder();
-    const config = configOf(CHAINS).replaceAll("SIMULATOR", `${simulator.url}/v1`);
+    const own = `providers: { watcher: { kind: openai-compatible, base_url: '${watcher.url}/v1' }, `;
+    const chains = { ...CHAINS, watched: ["watcher/any"] };
+    const config = configOf(chains).replace("providers: { ", own).replaceAll("SIMULATOR", `${simulator.url}/v1`);
     writeFileSync(join(folder.path, "sluicegate.yaml"), config.replaceAll("KEYHASH", keyHash(CLIENT_KEY)));
   });
 
   afterAll(async () => {
     if (gateway?.process.exitCode === null) await gateway.kill("SIGKILL");
     await simulator.close();
+    await watcher.close();
     folder.remove();
   });
 
@@ -146,28 +183,31 @@ describe("a gateway that is killed under load", () => {
     expect(rows.length).toBeGreaterThan(KILLS * 50);
     expect(new Set(rows.map((row) => row.request_id)).size).toBe(rows.length);
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["ok", "failed", "cancelled", "abandoned"]));
-    for (const outcome of made) checkOutcome(outcome, byMarker);
+    const settled = made.filter((outcome) => checkOutcome(outcome, byMarker));
+    expect(settled.length).toBeGreaterThan(KILLS * 10);
     checkMoney(rows);
   }, 120_000);
 
-  function checkOutcome(outcome: Made, byMarker: ReadonlyMap<string, RequestRecord>): void {
+  /** True for one that was certainly settled when the kill came. */
+  function checkOutcome(outcome: Made, byMarker: ReadonlyMap<string, RequestRecord>): boolean {
     const row = byMarker.get(outcome.marker);
     if (outcome.requestId !== null) expect(row?.request_id).toBe(outcome.requestId);
-    if (!row) return;
+    if (!row) return false;
     const probe = byMarker.get(outcome.probe?.marker ?? "");
     const before = outcome.probe !== undefined && outcome.endedAt < outcome.probe.sentAt;
     if (before && outcome.complete) {
       const went = outcome.status === 200 && !outcome.text.includes('data: {"error"');
       expect(row.status, outcome.marker).toBe(went ? "ok" : "failed");
+      return true;
     }
     // A client may leave before its connection has been accepted: then the probe was faster.
     if (before && outcome.left && probe && row.started_at < probe.started_at) {
       expect(row.status, outcome.marker).not.toBe("abandoned");
+      return true;
     }
-    if (!outcome.complete && !outcome.left) {
-      // In flight when the kill came: the answer may have been on its way, and a stream may have been broken off upstream.
-      expect(["abandoned", "ok", "failed"], outcome.marker).toContain(row.status);
-    }
+    // In flight when the kill came: the answer may have been on its way, and a stream may have been broken off upstream.
+    if (!outcome.left) expect(["abandoned", "ok", "failed"], outcome.marker).toContain(row.status);
+    return false;
   }
 
   function checkMoney(rows: readonly RequestRecord[]): void {
@@ -209,6 +249,31 @@ describe("a gateway that is killed under load", () => {
     expect(row.cost_micro_usd).toBe(microUsd(row.usage, SIMULATOR_PRICE));
     expect(attempt).toMatchObject({ status: "cancelled", cost_state: "estimated" });
   }
+
+  test("knows of a request by the time a provider does", async () => {
+    const running = gateway as ChildGateway;
+    const client = loadClient(running.url);
+    const burst = (prefix: string): Promise<Outcome[]> =>
+      Promise.all(
+        Array.from({ length: 80 }, (_, n) => client.send({ marker: `${prefix}-${n}`, body: { model: "watched" } })),
+      );
+    // Opens the connections that the next ones will find, so that nothing stands between their admission and the wire.
+    const warm = burst("warm");
+    await until("all of them to be there", () => watcher.hits.length === 80);
+    watcher.release();
+    for (const outcome of await warm) expect(outcome).toMatchObject({ status: 200, complete: true });
+    watcher.onHit = () => void running.process.kill("SIGKILL");
+    await burst("seen");
+    await running.exited;
+    client.close();
+    watcher.onHit = () => {};
+    watcher.release();
+    const rows = await rowsOfTheDead(await start());
+    const markers = new Set(rows.map((row) => row.client_request_id));
+    const seen = watcher.hits.filter((marker) => marker.startsWith("seen"));
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.filter((marker) => !markers.has(marker))).toEqual([]);
+  });
 
   test("the report of what was spent is the sum of the rows", async () => {
     const running = gateway as ChildGateway;

@@ -36,8 +36,9 @@ export async function runServe(options: ServeOptions): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  process.stdout.write(banner(gateway));
+  // Before it says that it serves: who reads that may send a signal at once.
   onSignals(gateway);
+  process.stdout.write(banner(gateway));
 }
 
 function onSignals(gateway: Gateway): void {

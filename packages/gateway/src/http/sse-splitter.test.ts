@@ -128,6 +128,13 @@ describe("SseSplitter", () => {
     expect(split([Buffer.from("data: a\r\n\r"), Buffer.from("\n\n\n")]).raw.toString()).toBe("data: a\r\n\r\n\n\n");
   });
 
+  it.each(["\n", "\r\n", "\r"])("gives each event its own blank line with it, of %j", (end) => {
+    const stream = ["data: a", "", ": b", "", "data: c", "", ""].join(end);
+    expect(split([Buffer.from(stream)]).events.map(({ raw }) => raw.toString())).toEqual(
+      ["data: a", ": b", "data: c"].map((line) => line + end + end),
+    );
+  });
+
   it("takes an event as soon as its blank line is there, also when that ends with CR", () => {
     const splitter = new SseSplitter(MIB);
     const seen: (string | null)[] = [];

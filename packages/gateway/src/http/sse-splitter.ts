@@ -90,7 +90,6 @@ export class SseSplitter {
       this.#heldBytes = 0;
     }
     this.#bound(raw.length);
-    this.#lineEmpty = true;
     this.#hasLine = false;
     onEvent(parseEvent(raw));
   }

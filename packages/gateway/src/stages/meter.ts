@@ -17,6 +17,8 @@ export interface Meter {
   finishes: number;
   /** Characters of output seen, for an estimate where usage never comes. */
   outputChars: number;
+  /** How many of them had been seen when usage was last reported: what came after a report is not in it. */
+  reportedChars: number;
 }
 
 /** A meter that has seen nothing yet. */
@@ -33,6 +35,7 @@ export function openMeter(startedAt: number): Meter {
     finishReason: null,
     finishes: 0,
     outputChars: 0,
+    reportedChars: 0,
   };
 }
 
@@ -45,6 +48,7 @@ export function meterPart(meter: Meter, part: StreamPart, now: number): void {
   }
   if (part.type === "usage") {
     meter.usage = mergeUsage(meter.usage ?? noUsage(), part.usage);
+    meter.reportedChars = meter.outputChars;
     return;
   }
   if (part.type === "finish") {

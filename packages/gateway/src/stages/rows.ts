@@ -124,7 +124,7 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
  * timed out, was cut or was cancelled after the request was sent; else nothing.
  */
 function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { usage: Usage; estimated: boolean } {
-  if (meter.usage) return { usage: meter.usage, estimated: false };
+  if (meter.usage) return reportedUsage(meter, meter.usage, failure);
   const cut = failure !== null && (meter.outputChars > 0 || failure.broken === true);
   const billed = failure === null || (meter.sentAt !== null && cut);
   if (!billed) return { usage: noUsage(), estimated: false };
@@ -132,6 +132,17 @@ function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { u
   usage.input_tokens = call.inputTokensEstimate;
   usage.output_tokens = Math.ceil(meter.outputChars / CHARS_PER_TOKEN);
   return { usage, estimated: true };
+}
+
+/** Broken off before it said why it stopped, a stream has reported its usage so far: what came after the report is estimated. */
+function reportedUsage(
+  meter: Meter,
+  usage: Usage,
+  failure: ProviderFailure | null,
+): { usage: Usage; estimated: boolean } {
+  if (failure === null || meter.finishReason !== null) return { usage, estimated: false };
+  const unreported = Math.ceil((meter.outputChars - meter.reportedChars) / CHARS_PER_TOKEN);
+  return { usage: { ...usage, output_tokens: usage.output_tokens + unreported }, estimated: true };
 }
 
 function costState(usage: Usage, estimated: boolean, priced: boolean): CostState {

@@ -1,12 +1,15 @@
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
-import type { UpstreamErrorKind, UpstreamRequest, UpstreamSink, UpstreamTls } from "../../core/transport.ts";
+import type { UpstreamErrorKind } from "../../core/transport.ts";
+import type { Dialer } from "./dial.ts";
+import type { Exchange } from "./exchange.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /** What a connection tells its pool. */
 export interface ConnectionOwner {
-  /** Connected, or done with a response, and ready for a request. */
+  /** Connected, and ready for its first request. */
+  onConnected(connection: Connection): void;
+  /** Done with a response, and ready for another request. */
   onIdle(connection: Connection): void;
   /** Gone: closed, failed, or used up. */
   onGone(connection: Connection): void;
@@ -15,60 +18,58 @@ export interface ConnectionOwner {
 /** Bodies up to this size go out in one buffer with their head; larger ones in a second piece of the same write. */
 const JOIN_BYTES_MAX = 64 * 1024;
 
-/** One HTTP/1.1 connection to an upstream. Carries one exchange at a time; no pipelining. */
+/**
+ * One HTTP/1.1 connection to an upstream. Carries one exchange at a time; no pipelining.
+ *
+ * A request that is lost is reported, never sent again from here, not even when it went out on a used connection and not a
+ * byte came back. That mostly means that the upstream closed the idle connection just then, but it looks the same when it
+ * took the POST and died over it; RFC 9110 (9.2.2) lets no client repeat what is not idempotent by itself, and this one may
+ * be billed. The attempt's owner decides: it knows the deadline, the retry budget, and how to account for the first try.
+ */
 export class Connection {
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
-  #sink: UpstreamSink | null = null;
+  #exchange: Exchange | null = null;
   #connected = false;
   #gone = false;
+  #failureKind: "connect" | "connect_timeout" = "connect";
   #failure = "closed by the upstream";
-  /** When it may no longer be used for a new request, monotonic ms; moved by a `keep-alive: timeout=` hint. */
+  /** When it may no longer be used for a new request, monotonic ms. */
   idleUntil = Number.POSITIVE_INFINITY;
   /** How long the upstream says it keeps an idle connection, ms; null: it does not say. */
   keepAliveHintMs: number | null = null;
 
   /** A connection that is not there by its deadline is given up: a lost packet must not be waited for by the next call too. */
-  constructor(
-    origin: URL,
-    tls: UpstreamTls | undefined,
-    owner: ConnectionOwner,
-    deadline: { clock: Clock; ms: number },
-  ) {
+  constructor(dialer: Dialer, owner: ConnectionOwner, deadline: { clock: Clock; ms: number }) {
     this.#owner = owner;
     this.#parser = new ResponseParser({
       onHead: (status, headers) => {
-        const hint = /timeout=(\d+)/.exec(headers["keep-alive"] ?? "");
-        if (hint) this.keepAliveHintMs = Number(hint[1]) * 1_000;
-        this.#sink?.onHeaders(status, headers);
+        const keepAlive = headers["keep-alive"];
+        if (keepAlive !== undefined) this.#readHint(keepAlive);
+        this.#exchange?.sink.onHeaders(status, headers);
       },
-      onBody: (piece) => this.#sink?.onData(piece),
+      onBody: (piece) => this.#exchange?.sink.onData(piece),
       onDone: (reusable) => this.#done(reusable),
     });
-    const host = origin.hostname.replace(/^\[|\]$/g, "");
-    const secure = origin.protocol === "https:";
-    const port = Number(origin.port) || (secure ? 443 : 80);
-    this.#socket = secure
-      ? connectTls({ host, port, ...(isIp(host) ? {} : { servername: host }), ALPNProtocols: ["http/1.1"], ...tls })
-      : connectTcp({ host, port });
-    this.#socket.setNoDelay(true);
+    this.#socket = dialer.open();
     const late = deadline.clock.after(deadline.ms, () => {
-      this.#failure = `no connection within ${deadline.ms} ms`;
-      this.#socket.destroy();
+      this.#failureKind = "connect_timeout";
+      this.destroy(`no connection within ${deadline.ms} ms`);
     });
-    this.#socket.on(secure ? "secureConnect" : "connect", () => {
+    this.#socket.on(dialer.ready, () => {
       late.cancel();
+      if (this.#gone) return;
       this.#connected = true;
-      this.#owner.onIdle(this);
+      this.#owner.onConnected(this);
     });
     this.#socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#socket.on("error", (error) => {
-      this.#failure = error.message;
+      this.#failure = reasonOf(error);
     });
     this.#socket.on("end", () => {
       // A body that lasts until the close ends here, and well.
-      if (this.#sink && this.#parser.close()) return;
+      if (this.#exchange && this.#parser.close()) return;
       this.#socket.destroy();
     });
     this.#socket.on("close", () => {
@@ -77,15 +78,16 @@ export class Connection {
     });
   }
 
+  /** Whether a request may be put on it. A socket that is closing may not have said so yet. */
   get usable(): boolean {
-    return this.#connected && !this.#gone && !this.#socket.destroyed && this.#socket.readyState === "open";
+    return this.#connected && !this.#gone && this.#socket.readyState === "open";
   }
 
   /** Puts a request on the wire. Only for a usable connection without an exchange. */
-  send(request: UpstreamRequest, head: string, sink: UpstreamSink): void {
-    this.#sink = sink;
+  send(exchange: Exchange): void {
+    this.#exchange = exchange;
     this.#parser.reset();
-    const { body } = request;
+    const { head, body } = exchange;
     if (!body || body.length === 0) {
       this.#socket.write(head, "latin1");
     } else if (body.length <= JOIN_BYTES_MAX) {
@@ -99,7 +101,7 @@ export class Connection {
       this.#socket.write(body);
       this.#socket.uncork();
     }
-    sink.onSent();
+    exchange.sink.onSent();
   }
 
   pause(): void {
@@ -112,17 +114,30 @@ export class Connection {
 
   /** Drops the exchange and the connection with it: what is still to come on it answers a question nobody asks any more. */
   abort(): void {
-    this.#sink = null;
+    this.#exchange = null;
     this.destroy();
   }
 
-  destroy(): void {
+  /** Ends the connection; an exchange on it is told, with the reason. */
+  destroy(reason?: string): void {
+    if (reason !== undefined) this.#failure = reason;
     this.#socket.destroy();
     this.#leave();
   }
 
+  /** Fails a call that waited for this connection, which never came to be. */
+  failWaiting(exchange: Exchange): void {
+    exchange.fail(this.#failureKind, this.#failure);
+  }
+
+  #readHint(keepAlive: string): void {
+    const timeout = /\btimeout=(\d+)/.exec(keepAlive);
+    if (timeout) this.keepAliveHintMs = Number(timeout[1]) * 1_000;
+  }
+
   #read(bytes: Buffer): void {
-    if (!this.#sink) {
+    const exchange = this.#exchange;
+    if (!exchange) {
       // Bytes nobody asked for: an upstream that answers by itself (a 408 before it closes) is not to be trusted further.
       this.destroy();
       return;
@@ -130,43 +145,37 @@ export class Connection {
     try {
       this.#parser.push(bytes);
     } catch (error) {
+      // Whatever a sink throws once its call is over, the call that follows it on this connection is not to blame.
+      if (this.#exchange !== exchange) throw error;
       this.#fail("protocol", error instanceof Error ? error.message : String(error));
     }
   }
 
   #done(reusable: boolean): void {
-    const sink = this.#sink;
-    this.#sink = null;
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    exchange?.close();
     // An answer that came before all of the request was out: what is left of it must not stand before another.
     if (reusable && this.usable && this.#socket.writableLength === 0) {
       // A client that was slow may have left it paused.
-      this.#socket.resume();
+      if (this.#socket.isPaused()) this.#socket.resume();
       this.#owner.onIdle(this);
     } else {
       this.destroy();
     }
-    sink?.onEnd();
+    exchange?.sink.onEnd();
   }
 
   #closed(): void {
-    if (this.#sink) this.#fail("reset", this.#failure);
+    if (this.#exchange) this.#fail("reset", this.#failure);
     else this.#leave();
   }
 
   #fail(kind: UpstreamErrorKind, message: string): void {
-    const sink = this.#sink;
-    this.#sink = null;
+    const exchange = this.#exchange;
+    this.#exchange = null;
     this.destroy();
-    sink?.onError(kind, message);
-  }
-
-  /** Why it never connected, for those that waited for it. */
-  get failure(): string {
-    return this.#failure;
-  }
-
-  get everConnected(): boolean {
-    return this.#connected;
+    exchange?.fail(kind, message);
   }
 
   #leave(): void {
@@ -176,6 +185,8 @@ export class Connection {
   }
 }
 
-function isIp(host: string): boolean {
-  return /^[\d.]+$/.test(host) || host.includes(":");
+/** Where every address of a name fails, the error is an AggregateError without a message of its own. */
+function reasonOf(error: Error): string {
+  if (error instanceof AggregateError) return error.errors.map((each: Error) => each.message).join("; ");
+  return error.message;
 }

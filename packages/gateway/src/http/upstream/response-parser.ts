@@ -1,4 +1,7 @@
 import type { UpstreamHeaders } from "../../core/transport.ts";
+import { readChunkSize } from "./chunk-size.ts";
+import { HeldBytes } from "./held-bytes.ts";
+import { framingOf, isReusable, ProtocolError, parseHead } from "./response-head.ts";
 
 /** What the parser tells of one response, in order: head, body pieces, done. */
 export interface ParserEvents {
@@ -9,28 +12,41 @@ export interface ParserEvents {
   onDone(reusable: boolean): void;
 }
 
-/** All header bytes of a response together. */
+/** All header bytes of a response together: interim heads, its own, trailers. */
 const HEAD_BYTES_MAX = 64 * 1024;
 /** A chunk's size line with its extensions, or a trailer line. */
 const LINE_BYTES_MAX = 8 * 1024;
 
-type State = "head" | "sized" | "until_close" | "chunk_size" | "chunk_data" | "chunk_end" | "trailer" | "done";
+type State =
+  | "head"
+  | "sized"
+  | "until_close"
+  | "chunk_size"
+  | "chunk_data"
+  | "chunk_end"
+  | "chunk_lf"
+  | "trailer"
+  | "done";
 
 const LF = 10;
 const CR = 13;
+/** What every head begins with. */
+const START = Buffer.from("HTTP/1.");
 
 /**
  * Parses HTTP/1.1 responses to requests that are not HEAD (RFC 9112), one after the other on a connection, wherever the
- * bytes were cut. Throws for what is not HTTP, or goes over a bound. Interim (1xx) responses are passed over.
+ * bytes were cut. Throws a ProtocolError for what is not HTTP, or goes over a bound. Interim (1xx) responses are passed over.
  */
 export class ResponseParser {
   readonly #events: ParserEvents;
   #state: State = "head";
+  /** Of the body, or of the chunk, in bytes. */
   #left = 0;
+  #headLeft = HEAD_BYTES_MAX;
   #reusable = true;
   #told = false;
   /** A head or a line that is not complete yet. */
-  #held: Buffer | null = null;
+  readonly #held = new HeldBytes();
 
   constructor(events: ParserEvents) {
     this.#events = events;
@@ -39,9 +55,10 @@ export class ResponseParser {
   /** Makes ready for the response to another request. */
   reset(): void {
     this.#state = "head";
-    this.#held = null;
+    this.#headLeft = HEAD_BYTES_MAX;
     this.#reusable = true;
     this.#told = false;
+    this.#held.clear();
   }
 
   /** Feeds bytes. What comes after the end of a response is not HTTP: nothing was asked. */
@@ -55,6 +72,10 @@ export class ResponseParser {
         case "sized":
         case "chunk_data":
           at = this.#readSized(bytes, at);
+          break;
+        case "chunk_end":
+        case "chunk_lf":
+          at = this.#readChunkEnd(bytes, at);
           break;
         case "until_close":
           this.#events.onBody(at === 0 ? bytes : bytes.subarray(at));
@@ -86,66 +107,46 @@ export class ResponseParser {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const before = this.#held?.length ?? 0;
-    const all = this.#held ? Buffer.concat([this.#held, bytes.subarray(at)]) : at === 0 ? bytes : bytes.subarray(at);
-    const end = endOfHead(all, Math.max(0, before - 3));
-    if ((end === -1 ? all.length : end) > HEAD_BYTES_MAX)
-      throw new Error(`response headers over ${HEAD_BYTES_MAX} bytes`);
-    if (end === -1) {
-      // The piece may be a view of a buffer that is used again.
-      this.#held = Buffer.from(all);
+    const before = this.#held.length;
+    let all = bytes;
+    let from = at;
+    if (before > 0) {
+      // One byte more than may come is enough to see that it did.
+      this.#held.add(bytes, at, Math.min(bytes.length, at + this.#headLeft + 1 - before));
+      all = this.#held.view;
+      from = 0;
+    }
+    const found = endOfHead(all, from + Math.max(0, before - 3));
+    const end = found === -1 ? all.length : found;
+    if (found === -1) checkStart(all, from);
+    if (end - from > this.#headLeft) throw new ProtocolError(`response headers over ${HEAD_BYTES_MAX} bytes`);
+    if (found === -1) {
+      if (before === 0) this.#held.add(bytes, at, end);
       return bytes.length;
     }
-    this.#held = null;
-    this.#takeHead(all.toString("latin1", 0, end));
-    return at + (end - before);
+    const text = all.toString("latin1", from, end);
+    if (before > 0) this.#held.clear();
+    this.#headLeft -= end - from;
+    this.#takeHead(text);
+    return at + (end - from) - before;
   }
 
   #takeHead(text: string): void {
-    const status = /^HTTP\/1\.([01]) (\d{3})(?=[ \r\n])/.exec(text);
-    if (!status) throw new Error("not an HTTP/1.1 response");
-    const code = Number(status[2]);
-    const headers: UpstreamHeaders = Object.create(null);
-    for (let at = text.indexOf("\n") + 1; at < text.length; ) {
-      const end = text.indexOf("\n", at);
-      readHeader(text, at, end, headers);
-      at = end + 1;
-    }
-    if (code >= 100 && code < 200) {
-      if (code === 101) throw new Error("the upstream switched protocols");
+    const head = parseHead(text);
+    const { status } = head;
+    if (status < 200) {
+      if (status === 101) throw new ProtocolError("the upstream switched protocols");
       return;
     }
-    const connection = headers["connection"]?.toLowerCase() ?? "";
-    this.#reusable = status[1] === "1" ? !connection.includes("close") : connection.includes("keep-alive");
-    this.#frame(code, headers);
-    this.#events.onHead(code, headers);
-  }
-
-  /** How the body is delimited (RFC 9112, 6.3). Chunked wins over a length, and then the connection is not used again. */
-  #frame(code: number, headers: UpstreamHeaders): void {
-    const encoding = headers["transfer-encoding"]?.toLowerCase();
-    const length = headers["content-length"];
-    if (code === 204 || code === 304) {
-      this.#state = "done";
-    } else if (encoding !== undefined) {
-      if (!/(?:^|,)\s*chunked\s*$/.test(encoding)) this.#untilClose();
-      else this.#state = "chunk_size";
-      if (length !== undefined) this.#reusable = false;
-    } else if (length !== undefined) {
-      // The same length twice is joined by a comma.
-      const [first = "", ...rest] = length.split(/\s*,\s*/);
-      if (!/^\d{1,15}$/.test(first) || rest.some((other) => other !== first))
-        throw new Error("a content-length that is no number");
-      this.#left = Number(first);
-      this.#state = this.#left === 0 ? "done" : "sized";
+    const framing = framingOf(head);
+    this.#reusable = framing !== "until_close" && isReusable(head);
+    if (typeof framing === "number") {
+      this.#left = framing;
+      this.#state = framing === 0 ? "done" : "sized";
     } else {
-      this.#untilClose();
+      this.#state = framing === "chunked" ? "chunk_size" : "until_close";
     }
-  }
-
-  #untilClose(): void {
-    this.#state = "until_close";
-    this.#reusable = false;
+    this.#events.onHead(status, head.headers);
   }
 
   #readSized(bytes: Buffer, at: number): number {
@@ -156,36 +157,58 @@ export class ResponseParser {
     return end;
   }
 
-  /** Chunk sizes, chunk ends and trailers: short lines that end with LF. */
+  /** The line end behind a chunk. */
+  #readChunkEnd(bytes: Buffer, at: number): number {
+    const lf = this.#state === "chunk_end" && bytes[at] === CR ? at + 1 : at;
+    if (lf === bytes.length) {
+      this.#state = "chunk_lf";
+      return lf;
+    }
+    if (bytes[lf] !== LF) throw new ProtocolError("a chunk longer than its size");
+    this.#state = "chunk_size";
+    return lf + 1;
+  }
+
+  /** Chunk sizes and trailers: short lines that end with LF. */
   #readLine(bytes: Buffer, at: number): number {
-    const lf = bytes.indexOf(LF, at);
-    const end = lf === -1 ? bytes.length : lf + 1;
-    let line = bytes.subarray(at, end);
-    if (this.#held) line = Buffer.concat([this.#held, line]);
-    if (line.length > LINE_BYTES_MAX) throw new Error("a chunk header over its bound");
-    if (lf === -1) {
-      this.#held = Buffer.from(line);
+    // They are too short for a call into native code to be worth it.
+    let end = at;
+    while (end < bytes.length && bytes[end] !== LF) end++;
+    const isWhole = end < bytes.length;
+    if (isWhole) end++;
+    if (this.#held.length + (end - at) > LINE_BYTES_MAX) throw new ProtocolError("a chunk header over its bound");
+    if (isWhole && this.#held.length === 0) {
+      this.#takeLine(bytes, at, end);
       return end;
     }
-    this.#held = null;
-    const length = line.length - (line[line.length - 2] === CR ? 2 : 1);
-    if (this.#state === "chunk_end") {
-      if (length !== 0) throw new Error("a chunk longer than its size");
-      this.#state = "chunk_size";
-    } else if (this.#state === "trailer") {
-      if (length === 0) this.#state = "done";
-    } else {
-      this.#takeChunkSize(line.toString("latin1", 0, length));
+    this.#held.add(bytes, at, end);
+    if (isWhole) {
+      const line = this.#held.view;
+      this.#held.clear();
+      this.#takeLine(line, 0, line.length);
     }
     return end;
   }
 
-  #takeChunkSize(line: string): void {
-    const size = /^([0-9a-fA-F]{1,12})\s*(?:;|$)/.exec(line);
-    if (!size) throw new Error("a chunk size that is no number");
-    this.#left = Number.parseInt(size[1] ?? "", 16);
-    this.#state = this.#left === 0 ? "trailer" : "chunk_data";
+  /** A line with its LF. */
+  #takeLine(bytes: Buffer, from: number, end: number): void {
+    const to = end - (end - from > 1 && bytes[end - 2] === CR ? 2 : 1);
+    if (this.#state === "chunk_size") {
+      this.#left = readChunkSize(bytes, from, to);
+      this.#state = this.#left === 0 ? "trailer" : "chunk_data";
+    } else if (to === from) {
+      this.#state = "done";
+    } else {
+      this.#headLeft -= end - from;
+      if (this.#headLeft < 0) throw new ProtocolError(`response trailers over ${HEAD_BYTES_MAX} bytes`);
+    }
   }
+}
+
+/** What cannot become a head is told at once: a peer that speaks something else may never send a blank line. */
+function checkStart(bytes: Buffer, from: number): void {
+  const length = Math.min(bytes.length - from, START.length);
+  if (bytes.compare(START, 0, length, from, from + length) !== 0) throw new ProtocolError("not an HTTP/1.1 response");
 }
 
 /** The offset after the blank line that ends a head, or -1. */
@@ -198,16 +221,4 @@ function endOfHead(bytes: Buffer, from: number): number {
     lf = bytes.indexOf(LF, lf + 1);
   }
   return -1;
-}
-
-/** One header line of a head, from `start` to its LF at `lf`. */
-function readHeader(text: string, start: number, lf: number, headers: UpstreamHeaders): void {
-  const end = text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
-  if (end <= start) return;
-  const colon = text.indexOf(":", start);
-  if (colon <= start || colon >= end) throw new Error("a response header without a name");
-  const name = text.slice(start, colon).toLowerCase();
-  const value = text.slice(colon + 1, end).trim();
-  const known = headers[name];
-  headers[name] = known === undefined ? value : `${known}, ${value}`;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import type { Transport, UpstreamRequest } from "../../core/transport.ts";
+import type { Transport } from "../../core/transport.ts";
 import { createProxyTransport } from "../undici-transport.ts";
 import { Pool } from "./pool.ts";
 
@@ -10,17 +10,27 @@ import { Pool } from "./pool.ts";
  */
 export function createTransport(clock: Clock): Transport {
   const pools = new Map<string, Pool>();
+  /** Pools that get no new calls; kept until their last one is over, so that `close` reaches them. */
+  const retired = new Set<Pool>();
   const proxied = createProxyTransport();
+  let isClosed = false;
+  const retire = (pool: Pool): void => {
+    for (const old of retired) if (old.isEmpty) retired.delete(old);
+    retired.add(pool);
+    pool.drain();
+  };
   return {
     send(request, sink) {
+      if (isClosed) throw new Error("the transport is closed");
       if (request.pool.proxy) return proxied.send(request, sink);
       const { key } = request.pool;
       let pool = pools.get(key);
       if (!pool?.serves(request)) {
         // Another place, another certificate, another number of connections: a reload's calls get connections made as it says.
-        pool?.drain();
+        const before = pool;
         pool = new Pool(request, clock);
         pools.set(key, pool);
+        if (before) retire(before);
       }
       return pool.send(request, sink);
     },
@@ -29,12 +39,14 @@ export function createTransport(clock: Clock): Transport {
       for (const [key, pool] of pools) {
         if (keep.has(key)) continue;
         pools.delete(key);
-        pool.drain();
+        retire(pool);
       }
     },
     async close() {
-      for (const pool of pools.values()) pool.destroy();
+      isClosed = true;
+      for (const pool of [...pools.values(), ...retired]) pool.destroy();
       pools.clear();
+      retired.clear();
       await proxied.close();
     },
   };

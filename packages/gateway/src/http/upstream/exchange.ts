@@ -1,0 +1,62 @@
+import type { UpstreamCall, UpstreamErrorKind, UpstreamSink } from "../../core/transport.ts";
+import type { Connection } from "./connection.ts";
+
+/** Where calls wait for a connection. */
+export interface Line {
+  /** Takes a call that has not begun out of the line. */
+  forget(exchange: Exchange): void;
+}
+
+/** A call of a pool: in line, then on a connection, then over. */
+export class Exchange implements UpstreamCall {
+  readonly head: string;
+  readonly body: Buffer | null;
+  readonly sink: UpstreamSink;
+  readonly #line: Line;
+  #connection: Connection | null = null;
+  #over = false;
+  #paused = false;
+
+  constructor(head: string, body: Buffer | null, sink: UpstreamSink, line: Line) {
+    this.head = head;
+    this.body = body;
+    this.sink = sink;
+    this.#line = line;
+  }
+
+  /** It has come to its turn. */
+  begin(connection: Connection): void {
+    this.#connection = connection;
+    if (this.#paused) connection.pause();
+    connection.send(this);
+  }
+
+  /** Over, before it is told: the connection may serve somebody else by then. */
+  close(): void {
+    this.#over = true;
+    this.#connection = null;
+  }
+
+  fail(kind: UpstreamErrorKind, message: string): void {
+    this.close();
+    this.sink.onError(kind, message);
+  }
+
+  abort(): void {
+    if (this.#over) return;
+    const connection = this.#connection;
+    this.close();
+    if (connection) connection.abort();
+    else this.#line.forget(this);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#connection?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#connection?.resume();
+  }
+}

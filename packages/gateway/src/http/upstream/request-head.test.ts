@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { post } from "../../../test/support/recording-sink.ts";
+import { RequestHeads } from "./request-head.ts";
+
+const write = (change: Parameters<typeof post>[1]): string => new RequestHeads("api:8080").write(post(1, change));
+
+describe("a request's head", () => {
+  it("has its line, the host, the headers, the length and a blank line", () => {
+    expect(write({ path: "/v1?a=%20", headers: ["x-a", "1", "x-b", "\xe0 2"] })).toBe(
+      "POST /v1?a=%20 HTTP/1.1\r\nhost: api:8080\r\nx-a: 1\r\nx-b: \xe0 2\r\ncontent-length: 2\r\n\r\n",
+    );
+  });
+
+  it.each([
+    ["POST", null, "content-length: 0\r\n\r\n"],
+    ["POST", Buffer.alloc(0), "content-length: 0\r\n\r\n"],
+    ["GET", null, "host: api:8080\r\n\r\n"],
+    ["DELETE", null, "host: api:8080\r\n\r\n"],
+    ["DELETE", Buffer.from("abc"), "content-length: 3\r\n\r\n"],
+  ] as const)("of a %s with the body %j tells its length", (method, body, end) => {
+    expect(write({ method, body, headers: [] })).toMatch(new RegExp(`${end}$`));
+  });
+
+  it("tells lists of headers apart, one that is used over again included", () => {
+    const heads = new RequestHeads("h");
+    const [one, other] = [
+      ["x-a", "1"],
+      ["x-a", "2"],
+    ] as const;
+    const of = (headers: readonly string[]): string | undefined =>
+      /x-a: (.)/.exec(heads.write(post(1, { headers: [...headers] })))?.[1];
+    const same = ["x-a", "3"];
+    expect([of(one), of(other), of(one)]).toEqual(["1", "2", "1"]);
+    for (let i = 0; i < 2; i++) expect(heads.write(post(1, { headers: same }))).toContain("x-a: 3");
+  });
+
+  it.each([
+    ["a line end in a value", ["x-a", "1\r\nx-evil: 1"]],
+    ["a bare LF", ["x-a", "1\nx-evil: 1"]],
+    ["a bare CR", ["x-a", "1\rx-evil: 1"]],
+    ["a NUL", ["x-a", "1\0"]],
+    ["a DEL", ["x-a", "1\x7f"]],
+    // Their low bytes are CR and LF.
+    ["characters that Latin-1 would make a line end", ["x-a", "1\u010d\u010ax-evil: 1"]],
+    ["a line end in a name", ["x-a\r\nx-evil", "1"]],
+    ["a colon in a name", ["x-a: 1, b", "1"]],
+    ["a name that is empty", ["", "1"]],
+    ["a host of its own", ["host", "evil"]],
+    ["a length of its own", ["content-length", "0"]],
+    ["a coding of its own", ["transfer-encoding", "chunked"]],
+  ])("is not written with %s", (_what, headers) => {
+    expect(() => write({ headers })).toThrow(/header/);
+  });
+
+  it("never names the value it refuses", () => {
+    expect(() => write({ headers: ["authorization", "Bearer sk-secret\n"] })).toThrow(/^(?!.*secret)/);
+  });
+
+  it("is still refused the second time", () => {
+    const heads = new RequestHeads("h");
+    const request = post(1, { headers: ["x-a", "1\n"] });
+    for (let i = 0; i < 2; i++) expect(() => heads.write(request)).toThrow();
+  });
+
+  it.each(["/a b", "/a HTTP/1.1\r\nx: y\r\n\r\n", "/\u010d\u010a", "/\xe0", "a", "", "//a\t", "*"])(
+    "is not written with the path %j",
+    (path) => {
+      expect(() => write({ path })).toThrow(/path/);
+    },
+  );
+});
