@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 
+/** Bodies up to this size are joined with their head. */
+const JOIN_BYTES_MAX = 64 * 1024;
+
 /** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
 export class Exchange {
   readonly request: IncomingMessage;

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server, type ServerOpts, type Sock
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
 /** A request as it came in. */
-export interface TcpRequest {
+interface TcpRequest {
   head: string;
   body: Buffer;
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../src/core/errors.ts";
 
 /** What `act` throws. Fails when it throws nothing. */
-export function thrownBy(act: () => unknown): unknown {
+function thrownBy(act: () => unknown): unknown {
   try {
     act();
   } catch (error) {

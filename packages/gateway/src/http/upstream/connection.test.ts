@@ -332,3 +332,17 @@ it("a port where something else listens is a protocol error, told at once", asyn
   expect(sink).toMatchObject({ log: ["sent", "error"], kind: "protocol", message: "not an HTTP/1.1 response" });
   await server.peers[0]?.ended;
 });
+
+it("that no address of a name could be reached is told with each one's reason", () => {
+  const socket = new Socket();
+  const sink = new RecordingSink();
+  const waiting = new Exchange("", null, sink, { forget() {} });
+  const owner = { onConnected() {}, onIdle() {}, onGone: (one: Connection) => one.failWaiting(waiting) };
+  const clock = new VirtualClock();
+  new Connection({ ready: "connect", open: () => socket }, owner, { clock, ms: 1 });
+  // As node reports it: without a message of its own.
+  socket.emit("error", new AggregateError([new Error("refused ::1"), new Error("refused 127.0.0.1")]));
+  socket.emit("close");
+  expect(sink).toMatchObject({ kind: "connect", message: "refused ::1; refused 127.0.0.1", breaches: [] });
+  expect(clock.timers).toBe(0);
+});

@@ -116,7 +116,7 @@ export class ResponseParser {
       all = this.#held.view;
       from = 0;
     }
-    const found = endOfHead(all, from + Math.max(0, before - 3));
+    const found = endOfHead(all, from + Math.max(0, before - 2));
     const end = found === -1 ? all.length : found;
     if (found === -1) checkStart(all, from);
     if (end - from > this.#headLeft) throw new ProtocolError(`response headers over ${HEAD_BYTES_MAX} bytes`);

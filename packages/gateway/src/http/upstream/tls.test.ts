@@ -12,13 +12,15 @@ import { createTransport } from "./transport.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
+const OPENSSL = "openssl";
+
 /** A key and a certificate that signs itself, for `names`; null where there is no openssl. */
 function certificate(folder: string, id: string, names: string): { key: string; cert: string } | null {
   const [key, cert] = [join(folder, `${id}.key`), join(folder, `${id}.pem`)];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
   const subject = ["-subj", `/CN=${id}`, "-addext", `subjectAltName=${names}`];
   try {
-    execFileSync("openssl", ["req", "-x509", ...kind, ...subject, "-keyout", key, "-out", cert], { stdio: "ignore" });
+    execFileSync(OPENSSL, ["req", "-x509", ...kind, ...subject, "-keyout", key, "-out", cert], { stdio: "ignore" });
   } catch {
     return null;
   }
