@@ -27,7 +27,7 @@ async function streamToolCall(
   const final = await stream.finalChatCompletion();
   const [choice] = final.choices;
   const [call] = choice?.message.tool_calls ?? [];
-  if (!call || call.type !== "function") throw new Error(`no tool call in ${JSON.stringify(final)}`);
+  if (call?.type !== "function") throw new Error(`no tool call in ${JSON.stringify(final)}`);
   return {
     name: call.function.name,
     args: JSON.parse(call.function.arguments),

@@ -8,7 +8,7 @@ import { ADMIN_KEY } from "./gateway.ts";
 const root = dirname(dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))));
 
 /** The compiled gateway, as an installed one runs. */
-export const MAIN = join(root, "packages", "gateway", "dist", "main.js");
+const MAIN = join(root, "packages", "gateway", "dist", "main.js");
 
 /** The shim that a clone is used through. */
 export const SHIM = join(root, "bin", "sluicegate.js");

@@ -58,7 +58,7 @@ export function linesById(simulator: Simulator): Map<string, InvoiceLine> {
 }
 
 /** What an attempt and an invoice line have in common. */
-export function tokensOf(of: AttemptRow["usage"] | InvoiceLine): Record<string, number> {
+function tokensOf(of: AttemptRow["usage"] | InvoiceLine): Record<string, number> {
   const { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens } = of;
   return { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens };
 }

@@ -14,7 +14,6 @@ export class Exchange implements UpstreamCall {
   readonly sink: UpstreamSink;
   readonly #line: Line;
   #connection: Connection | null = null;
-  #over = false;
   #paused = false;
 
   constructor(head: string, body: Buffer | null, sink: UpstreamSink, line: Line) {
@@ -33,7 +32,6 @@ export class Exchange implements UpstreamCall {
 
   /** Over, before it is told: the connection may serve somebody else by then. */
   close(): void {
-    this.#over = true;
     this.#connection = null;
   }
 
@@ -43,7 +41,6 @@ export class Exchange implements UpstreamCall {
   }
 
   abort(): void {
-    if (this.#over) return;
     const connection = this.#connection;
     this.close();
     if (connection) connection.abort();

@@ -294,7 +294,9 @@ describe("bounds", () => {
     const parser = new ResponseParser({
       onHead() {},
       onBody() {},
-      onDone: (reusable) => void (read += Number(reusable)),
+      onDone: (reusable) => {
+        read += Number(reusable);
+      },
     });
     for (let i = 0; i < 3; i++) {
       parser.reset();
