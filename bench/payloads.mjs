@@ -5,8 +5,8 @@ export const SMALL_BODY_BYTES = 1_536;
 export const LARGE_BODY_BYTES = 40_960;
 
 /** Size of the JSON answer, in bytes; the large request gets the same one. A gateway may add so much to it. */
-const ANSWER_BYTES = 1_229;
-const ADDED_BYTES_MAX = 1_024;
+export const ANSWER_BYTES = 1_229;
+export const ADDED_BYTES_MAX = 1_024;
 
 /** The model name clients ask for; the gateway's alias. */
 export const MODEL = "bench";
@@ -50,7 +50,7 @@ export function streamBody(events, intervalMs) {
 }
 
 /** The pace that a request body asks for, or null for a JSON answer. `start` is the body's first few hundred bytes. */
-function paceOf(start) {
+export function paceOf(start) {
   const match = /bench:stream:(\d+):(\d+):/.exec(start);
   return match && { events: Number(match[1]), intervalMs: Number(match[2]) };
 }

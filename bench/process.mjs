@@ -46,7 +46,7 @@ export async function end(child, signal = "SIGTERM") {
 }
 
 /** Ends whatever this process started. */
-async function endAll() {
+export async function endAll() {
   await Promise.all([...children].map((child) => end(child)));
 }
 

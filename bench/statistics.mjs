@@ -1,5 +1,5 @@
 /** The value below which the share `p` (0 to 1) of `values` lies, interpolated. NaN for none. */
-function percentile(values, p) {
+export function percentile(values, p) {
   const sorted = Float64Array.from(values).sort();
   if (sorted.length === 0) return Number.NaN;
   const at = (sorted.length - 1) * p;

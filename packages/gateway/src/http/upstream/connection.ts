@@ -154,7 +154,7 @@ export class Connection {
   #done(reusable: boolean): void {
     const exchange = this.#exchange;
     this.#exchange = null;
-    exchange?.close();
+    exchange?.release();
     // An answer that came before all of the request was out: what is left of it must not stand before another.
     if (reusable && this.usable && this.#socket.writableLength === 0) {
       // A client that was slow may have left it paused.

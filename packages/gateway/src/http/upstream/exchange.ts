@@ -30,19 +30,19 @@ export class Exchange implements UpstreamCall {
     connection.send(this);
   }
 
-  /** Over, before it is told: the connection may serve somebody else by then. */
-  close(): void {
+  /** Lets go of its connection, before its end is told: it may serve somebody else by then. */
+  release(): void {
     this.#connection = null;
   }
 
   fail(kind: UpstreamErrorKind, message: string): void {
-    this.close();
+    this.release();
     this.sink.onError(kind, message);
   }
 
   abort(): void {
     const connection = this.#connection;
-    this.close();
+    this.release();
     if (connection) connection.abort();
     else this.#line.forget(this);
   }
