@@ -46,7 +46,7 @@ export async function end(child, signal = "SIGTERM") {
 }
 
 /** Ends whatever this process started. */
-export async function endAll() {
+async function endAll() {
   await Promise.all([...children].map((child) => end(child)));
 }
 

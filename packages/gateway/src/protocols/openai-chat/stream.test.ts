@@ -191,6 +191,8 @@ describe("reasoning, refusals and other output", () => {
         chunk({ content: "4", reasoning_content: null }),
       ],
     ],
+    ["both names, one empty", [chunk({ reasoning_content: "", reasoning: "The" }), chunk({ content: "4" })]],
+    ["both names, the same", [chunk({ reasoning_content: "The", reasoning: "The" }), chunk({ content: "4" })]],
     ["Groq", [chunk({ reasoning: "The" }), chunk({ content: "4" })]],
     [
       "Mistral",

@@ -108,7 +108,8 @@ function readChoice(choice: Fields, choices: Map<number, ChoiceState>, parts: St
 }
 
 function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: StreamPart[]): void {
-  pushText(delta["reasoning_content"] ?? delta["reasoning"], "reasoning", choice, parts);
+  // One of the two names; who sends both sends the same, or leaves one empty.
+  pushText(delta["reasoning_content"] || delta["reasoning"], "reasoning", choice, parts);
   const content = delta["content"];
   if (Array.isArray(content)) for (const piece of content) readContentPiece(piece, choice, parts);
   else pushText(content, "text", choice, parts);
