@@ -200,17 +200,17 @@ describe("a client that leaves in the middle of a stream", () => {
     expect(row.usage.output_tokens).toBeLessThan(2 * (line?.output_tokens ?? 0) + 10);
   });
 
-  test("is billed by the provider's own count where one came", async () => {
+  test("is billed by the provider's own count so far where one came, and by estimate for what came after it", async () => {
     const leave = new AbortController();
     const response = await gateway.post(body("counting-stream", true), { signal: leave.signal });
     await cursorOf(response).until((text) => text.split("data: ").length > 12);
     leave.abort();
     const row = await expectCancelled("counting-stream", true);
     const [line] = linesOf("counting-stream");
-    expect(row).toMatchObject({ cost_state: "known" });
+    expect(row).toMatchObject({ cost_state: "estimated" });
     expect(row.usage.input_tokens).toBe(line?.input_tokens);
     expect(row.usage.output_tokens).toBeGreaterThan(0);
-    expect(row.usage.output_tokens).toBeLessThanOrEqual(line?.output_tokens ?? 0);
+    expect(row.usage.output_tokens).toBeLessThanOrEqual((line?.output_tokens ?? 0) + 3);
   });
 
   test("and had stopped reading long before", async () => {

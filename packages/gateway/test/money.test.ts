@@ -336,18 +336,21 @@ describe("prices", () => {
       ),
     });
     await sendAll([{ marker: "before", body: { model: "dated" } }]);
-    const across = sendAll([{ marker: "across", body: { model: "held", stream: true } }]);
-    await until("it to be under way", () => gateway.simulator.requests().total === 2);
+    const across = sendAll([
+      { marker: "across", body: { model: "held", stream: true } },
+      { marker: "across-json", body: { model: "held" } },
+    ]);
+    await until("them to be under way", () => gateway.simulator.requests().total === 3);
     clock.setDate(NEW_YEAR);
     await across;
     await sendAll([{ marker: "after", body: { model: "dated" } }]);
     const rows = await allRows(gateway.admin);
     const costs = Object.fromEntries(rows.map((row) => [row.client_request_id, row.cost_micro_usd]));
-    expect(costs).toEqual({ before: 1_200, across: 1_200, after: 12_000 });
+    expect(costs).toEqual({ before: 1_200, across: 1_200, "across-json": 1_200, after: 12_000 });
     const report = await spend("by=day&from=2026-12-31&to=2027-01-02");
     expect(report.data.map(({ day, requests, cost_micro_usd }) => [day, requests, cost_micro_usd])).toEqual([
       ["2027-01-01", 1, 12_000],
-      ["2026-12-31", 2, 2_400],
+      ["2026-12-31", 3, 3_600],
     ]);
     expect((await spend("from=2027-01-01&to=2027-02-01")).total.cost_micro_usd).toBe(12_000);
   });

@@ -25,6 +25,9 @@ const JOIN_BYTES_MAX = 64 * 1024;
  * byte came back. That mostly means that the upstream closed the idle connection just then, but it looks the same when it
  * took the POST and died over it; RFC 9110 (9.2.2) lets no client repeat what is not idempotent by itself, and this one may
  * be billed. The attempt's owner decides: it knows the deadline, the retry budget, and how to account for the first try.
+ *
+ * What comes in one piece with the end of an answer, or on an idle connection, ends the connection. HTTP/1.1 gives nobody a
+ * way to tell what comes later, and meets the next request, from the answer to it.
  */
 export class Connection {
   readonly #socket: Socket;
