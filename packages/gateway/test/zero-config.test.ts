@@ -43,7 +43,8 @@ async function start(args: string[] = [], variables: Record<string, string> = {}
 
 /** A port that somebody else has; `wanted` where it is free, or taken already. */
 async function takePort(wanted: number): Promise<number> {
-  const server = createServer();
+  // Others that start meanwhile ask this port whether a model server is there: nobody is kept waiting.
+  const server = createServer((socket) => socket.destroy());
   const got = await new Promise<boolean>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) =>
       error.code === "EADDRINUSE" ? resolve(false) : reject(error),

@@ -17,6 +17,16 @@ interface OpenPool {
 /** HTTP/1.1 to upstreams through undici's dispatch, one pool a deployment, no timeouts of its own but the connect one. */
 export function createProxyTransport(): Transport {
   const pools = new Map<string, OpenPool>();
+  /** Pools that end when what they carry has ended. */
+  const retired = new Set<Dispatcher>();
+  /** close() waits for what is in flight: an old snapshot's calls end in peace. */
+  const retire = ({ dispatcher }: OpenPool): void => {
+    retired.add(dispatcher);
+    dispatcher
+      .close()
+      .catch(() => {})
+      .finally(() => retired.delete(dispatcher));
+  };
   return {
     send(request, sink) {
       const { key } = request.pool;
@@ -36,16 +46,11 @@ export function createProxyTransport(): Transport {
       }
     },
     async close() {
-      const all = [...pools.values()];
+      const all = [...retired, ...[...pools.values()].map(({ dispatcher }) => dispatcher)];
       pools.clear();
-      await Promise.all(all.map(({ dispatcher }) => dispatcher.destroy().catch(() => {})));
+      await Promise.all(all.map((dispatcher) => dispatcher.destroy().catch(() => {})));
     },
   };
-}
-
-/** close() waits for what is in flight: an old snapshot's calls end in peace. */
-function retire({ dispatcher }: OpenPool): void {
-  dispatcher.close().catch(() => {});
 }
 
 function isSame(a: UpstreamRequest, b: UpstreamRequest): boolean {
