@@ -409,7 +409,6 @@ describe("draining", () => {
     const running = await client(served, get("/run"));
     const exchange = await until("the request", () => served.exchanges.find((each) => each.path === "/run"));
     let over = false;
-    const started = performance.now();
     const drained = served.server.drain(30_000).then(() => {
       over = true;
     });
@@ -418,7 +417,6 @@ describe("draining", () => {
     exchange.end(Buffer.from("done"));
     expect(await answersOf(running)).toMatchObject([{ body: "done" }]);
     await drained;
-    expect(performance.now() - started).toBeLessThan(5_000);
     await expect(fetch(served.url)).rejects.toThrow();
   }, 10_000);
 

@@ -30,12 +30,4 @@ describe("nearest", () => {
       }),
     );
   });
-
-  it("is quick for thousands of names and a long wish", () => {
-    const many = Array.from({ length: 5_000 }, (_, i) => `deployment-number-${i}-of-a-large-fleet-with-long-names`);
-    const started = performance.now();
-    nearest("x".repeat(512), many, 3);
-    nearest("fast", many, 3);
-    expect(performance.now() - started).toBeLessThan(1_000);
-  });
 });
