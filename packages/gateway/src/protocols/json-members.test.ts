@@ -128,28 +128,17 @@ describe("membersOf", () => {
     });
   });
 
-  it("takes 100,000 members in linear time, and refuses more than the bound", () => {
+  it("takes 100,000 members, and refuses more than the bound", () => {
     const many = (count: number): Buffer =>
       Buffer.from(`{${Array.from({ length: count }, (_, i) => `"k${i}":[${i}]`).join(",")}}`);
-    const timed = (count: number): number => {
-      const raw = many(count);
-      const members = membersOf(raw);
-      const edited = editMembers(
-        raw,
-        members,
-        new Map<string, Edit>([
-          ["k7", null],
-          ["k9", { value: "0" }],
-        ]),
-        ['"x":1'],
-      );
-      expect(Object.keys(JSON.parse(edited.toString()) as object)).toHaveLength(count);
-      return performance.now() - started;
-    };
-    timed(1_000);
-    // Four times the work for four times the members; quadratic would be sixteen. Very generous: the machine is shared.
-    expect(timed(100_000)).toBeLessThan(40 * timed(25_000) + 200);
-    expect(timed(100_000)).toBeLessThan(5_000);
+    // Quadratic work on so many would run into the test's timeout.
+    const raw = many(100_000);
+    const edits = new Map<string, Edit>([
+      ["k7", null],
+      ["k9", { value: "0" }],
+    ]);
+    const edited = editMembers(raw, membersOf(raw), edits, ['"x":1']);
+    expect(Object.keys(JSON.parse(edited.toString()) as object)).toHaveLength(100_000);
     expect(() => membersOf(many(LIMITS.jsonMembersMax + 1))).toThrow(/more than 250000 top-level members/);
   });
 

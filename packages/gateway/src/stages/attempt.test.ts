@@ -523,6 +523,27 @@ describe("a stream", () => {
       expectNothingLeft(run);
     });
 
+    it("what comes behind an error, in the same piece, is not for the client", async () => {
+      const run = await begun();
+      run.call.data(HI + ERROR + HI + STOP + DONE);
+      await run.settled();
+      expect(run.text()).toBe(ROLE + HI + HI);
+      expect(run.attempt.meter).toMatchObject({ finishes: 0, outputChars: 4 });
+    });
+
+    it("what happens to the connection after the end changes nothing", async () => {
+      const run = await begun();
+      run.call.data(STOP + DONE);
+      await run.settled();
+      run.clock.advance(500);
+      run.call.error("reset");
+      await run.settled();
+      expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+      expect(run.attempt.meter.endedAt).toBe(0);
+      expect(run.call.aborts).toBe(0);
+      expectNothingLeft(run);
+    });
+
     it("what comes behind the end mark is not for the client", async () => {
       const run = await begun();
       run.call.data(STOP + DONE + HI, HI);
