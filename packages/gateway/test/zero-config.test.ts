@@ -71,6 +71,11 @@ function models(gateway: ChildGateway, key: string): Promise<Response> {
   return fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 }
 
+async function modelNames(gateway: ChildGateway, key: string): Promise<string[]> {
+  const { data } = (await (await models(gateway, key)).json()) as { data: { id: string }[] };
+  return data.map(({ id }) => id);
+}
+
 describe("a start with nothing at all", () => {
   test("serves the simulator, and says a curl line that works as it stands", async () => {
     const gateway = await start();
@@ -85,7 +90,7 @@ describe("a start with nothing at all", () => {
       choices: [{ message: { role: "assistant", content: "Say hello." }, finish_reason: "stop" }],
       gateway_metadata: { provider: "sim", deployment: "sim/echo" },
     });
-    expect((await (await models(gateway, key)).json()).data.map(({ id }: { id: string }) => id)).toEqual(aliases);
+    expect(await modelNames(gateway, key)).toEqual(aliases);
     expect((await models(gateway, `sg_dev_${"0".repeat(64)}`)).status).toBe(401);
     // Everything it keeps is under the data dir, and the key is for its owner only.
     expect(statSync(join(folder.path, "data", "dev-key")).mode & 0o777).toBe(0o600);
@@ -160,7 +165,7 @@ describe("keys of providers in the environment", () => {
     const gateway = await start([], { OPENAI_API_KEY: "sk-not-a-key", GROQ_API_KEY: "gsk-not-a-key" });
     const { key, aliases } = said(gateway);
     expect(aliases).toEqual(["default", "fast"]);
-    expect((await (await models(gateway, key)).json()).data.map(({ id }: { id: string }) => id)).toEqual(aliases);
+    expect(await modelNames(gateway, key)).toEqual(aliases);
     const health = (await (await fetch(`${gateway.url}/v1/health`)).json()) as { deployments: { name: string }[] };
     expect(health.deployments.map(({ name }) => name)).toEqual([
       "openai/gpt-4o-2024-11-20",

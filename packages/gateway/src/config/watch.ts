@@ -5,6 +5,8 @@ import type { Clock, Timer } from "../core/clock.ts";
 
 /** Editors write in several steps, and Kubernetes swaps a link: one change is several events. */
 const DEBOUNCE_MS = 100;
+/** A folder that never rests (a ledger or a log lies in it) puts the look off no longer than this. */
+const DEBOUNCE_MS_MAX = 500;
 /** Network and bind mounts send no events, so the files are looked at as well. */
 const POLL_MS = 2_000;
 
@@ -21,6 +23,7 @@ export function watchFiles(files: () => readonly string[], onChange: () => void,
   const folders = new Map<string, FSWatcher>();
   let known: string | null = null;
   let debounce: Timer | null = null;
+  let lookBy: number | null = null;
   let poll: Timer | null = null;
   let closed = false;
 
@@ -42,12 +45,18 @@ export function watchFiles(files: () => readonly string[], onChange: () => void,
     }
     for (const folder of wanted) if (!folders.has(folder)) watchFolder(folder);
   };
+  const touched = (): void => {
+    const now = clock.monotonic();
+    lookBy ??= now + DEBOUNCE_MS_MAX;
+    debounce?.cancel();
+    debounce = clock.after(Math.min(DEBOUNCE_MS, lookBy - now), () => {
+      lookBy = null;
+      void look();
+    });
+  };
   const watchFolder = (folder: string): void => {
     try {
-      const watcher = watch(folder, { persistent: false }, () => {
-        debounce?.cancel();
-        debounce = clock.after(DEBOUNCE_MS, () => void look());
-      });
+      const watcher = watch(folder, { persistent: false }, touched);
       watcher.on("error", () => {
         watcher.close();
         folders.delete(folder);

@@ -214,7 +214,7 @@ export class Attempt implements UpstreamSink {
   #onBodyEnd(): void {
     if (this.#isOver()) return;
     if (this.#intake) return this.#onEvents(this.#intake, null);
-    const read = this.#readBody(Buffer.concat(this.#body));
+    const read = this.#readBody(joined(this.#body));
     if ("failure" in read) return this.#fail(read.failure);
     this.#close();
     this.#resolveOutcome(read);
@@ -397,4 +397,8 @@ function isGood(status: number | null): boolean {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
 }

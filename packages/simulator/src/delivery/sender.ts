@@ -90,6 +90,8 @@ export class Sender {
       return;
     }
     if (ending === "reset" && this.#res.headersSent) await this.#sleep(RESET_AFTER_MS);
+    // What was written leaves at the end of the tick; a socket that is closed before that throws it away (Node 24).
+    else await this.#pause((done) => setImmediate(done));
     this.#brokenOff = true;
     if (ending === "reset") this.#res.socket?.resetAndDestroy();
     else this.#res.socket?.destroySoon();
