@@ -277,4 +277,4 @@ test("a rolling restart under load loses no request and makes none twice", async
   expect(rows.map((row) => row.client_request_id).sort()).toEqual(outcomes.map(({ marker }) => marker).sort());
   expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(["ok"]));
   for (const [marker, hits] of hitsByMarker(simulator)) expect(hits, marker).toHaveLength(1);
-});
+}, 60_000);

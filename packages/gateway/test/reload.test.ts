@@ -235,7 +235,7 @@ test("200 requests in flight end where they began, while the config changes unde
   expect(await stats()).toMatchObject({ requests: 201 + asked, by_status: { ok: 201 + asked } });
   // What only the old config used is let go once it is idle; the upstream itself would wait for five seconds.
   await until("the old connections to close", () => connections.open(upstream.port) === 0, 3_000);
-});
+}, 60_000);
 
 describe("a deployment that keeps its name", () => {
   const provider = (simulator: Simulator, more = ""): string =>

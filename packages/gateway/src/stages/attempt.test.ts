@@ -256,6 +256,21 @@ describe("an error answer", () => {
     expect(failureOf(run)?.upstream).toBeUndefined();
   });
 
+  it("is given a moment for its body", async () => {
+    const run = start();
+    run.call.sent();
+    run.clock.advance(1_000);
+    run.call.headers(429, JSON_HEADERS);
+    run.clock.advance(1_999);
+    await run.settled();
+    expect(run.outcomes).toEqual([]);
+    run.call.data('{"error":{"code":"insufficient_quota"}}');
+    run.clock.advance(1);
+    await run.settled();
+    expect(failureOf(run)).toMatchObject({ class: "quota_exhausted" });
+    expect(run.call.aborts).toBe(1);
+  });
+
   it("is not read as a stream, though it calls itself one", async () => {
     const run = start();
     run.call.streams().end();

@@ -103,10 +103,24 @@ describe("decodeRequest", () => {
       "user",
     ];
     expect(() => asked(Object.fromEntries(nothing.map((key) => [key, null])))).not.toThrow();
+    expect(() => asked({ stop: "END" })).not.toThrow();
+    expect(() => asked({ stop: ["a", "b"] })).not.toThrow();
     expect(() =>
       asked({ temperature: 99, top_p: -1, n: 0, stop: [], reasoning_effort: "extreme", tools: [] }),
     ).not.toThrow();
     expect(asked({ n: 0 }).choices).toBe(1);
+  });
+
+  it.each<[boolean, Record<string, unknown>]>([
+    [false, {}],
+    [false, { stream_options: {} }],
+    [false, { stream_options: { include_usage: false } }],
+    [true, { stream_options: { include_usage: true } }],
+    [true, { usage: { include: true } }],
+    [false, { usage: { include: false } }],
+    [false, { usage: "include" }],
+  ])("shows usage: %s for %j", (shows, extra) => {
+    expect(asked({ stream: true, ...extra }).showsUsage).toBe(shows);
   });
 
   it("counts the newer of two output caps, and the older where it is alone", () => {

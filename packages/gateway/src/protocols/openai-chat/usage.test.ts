@@ -187,6 +187,17 @@ describe("usage as each provider reports it", () => {
       { input_tokens: 90, cached_input_tokens: 64, output_tokens: 3 },
     ],
     [
+      "the count in one place and a zero in another",
+      {
+        prompt_tokens: 90,
+        completion_tokens: 3,
+        total_tokens: 93,
+        prompt_tokens_details: { cached_tokens: 64 },
+        cached_tokens: 0,
+      },
+      { input_tokens: 90, cached_input_tokens: 64, output_tokens: 3 },
+    ],
+    [
       "details that are null",
       {
         prompt_tokens: 9,
