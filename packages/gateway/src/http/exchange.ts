@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { TickBatch } from "./tick-batch.ts";
 
 /** Bodies up to this size are joined with their head. */
 const JOIN_BYTES_MAX = 64 * 1024;
@@ -19,8 +20,13 @@ export class Exchange {
   #drainListener: (() => void) | undefined;
   #awaitsContinue: boolean;
 
+  readonly #batch: TickBatch;
+  /** A whole answer is on its way out. */
+  #answered = false;
+
   /** `awaitsContinue`: the client has sent `expect: 100-continue` and keeps its body until it is told to go on. */
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue = false) {
+  constructor(request: IncomingMessage, response: ServerResponse, batch: TickBatch, awaitsContinue = false) {
+    this.#batch = batch;
     this.#awaitsContinue = awaitsContinue;
     this.request = request;
     this.response = response;
@@ -49,21 +55,25 @@ export class Exchange {
 
   /** True once a status has gone out. */
   get headSent(): boolean {
-    return this.response.headersSent;
+    return this.#answered || this.response.headersSent;
   }
 
   /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
   respond(status: number, headers: readonly string[], body: Buffer | string): void {
     const response = this.response;
-    if (response.headersSent || response.destroyed) return;
+    if (this.headSent || response.destroyed) return;
+    this.#answered = true;
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const all = [...headers, "content-length", String(bytes.length)];
     const shown = this.method === "HEAD" ? undefined : bytes;
     if (this.#leavesNothing()) {
-      response.writeHead(status, all);
-      // As Latin-1 text, byte for character, head and body leave in one plain write instead of a gathered one.
-      if (shown && shown.length <= JOIN_BYTES_MAX) response.end(shown.toString("latin1"), "latin1");
-      else response.end(shown);
+      this.#batch.add(() => {
+        if (response.destroyed) return;
+        response.writeHead(status, all);
+        // As Latin-1 text, byte for character, head and body are joined instead of gathered.
+        if (shown && shown.length <= JOIN_BYTES_MAX) response.end(shown.toString("latin1"), "latin1");
+        else response.end(shown);
+      });
       return;
     }
     response.writeHead(status, [...all, "connection", "close"]);
@@ -108,7 +118,7 @@ export class Exchange {
 
   /** Sends the head of a stream. */
   begin(status: number, headers: readonly string[]): void {
-    if (this.response.headersSent || this.response.destroyed) return;
+    if (this.headSent || this.response.destroyed) return;
     this.response.writeHead(status, headers as string[]);
   }
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
 import { Exchange } from "./exchange.ts";
+import { TickBatch } from "./tick-batch.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
 export type UnparsedAnswer = (kind: "bad_request" | "headers_too_large" | "timeout") => {
@@ -60,8 +61,9 @@ export function createHttpServer(
     const { status, body } = unparsed(fault);
     exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
   };
-  server.on("request", (request, response) => take(new Exchange(request, response)));
-  server.on("checkContinue", (request, response) => take(new Exchange(request, response, true)));
+  const batch = new TickBatch();
+  server.on("request", (request, response) => take(new Exchange(request, response, batch)));
+  server.on("checkContinue", (request, response) => take(new Exchange(request, response, batch, true)));
   const lingering = new WeakSet<Socket>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     // What a client goes on sending after it was told off.

@@ -675,12 +675,7 @@ const ROWS: [string, ErrorClass, number, unknown, Record<string, string>?][] = [
   ["an empty array", "bad_request", 400, "[]"],
   ["an error that is null", "provider_error", 500, { error: null }],
   ["an error that is an array", "bad_request", 400, { error: ["x"] }],
-  [
-    "an event of a stream",
-    "context_overflow",
-    400,
-    `event: error\ndata: ${JSON.stringify(openai("context_length_exceeded"))}\n\n`,
-  ],
+  ["an event of a stream", "overloaded", 400, `event: error\ndata: ${JSON.stringify(openai("slow_down"))}\n\n`],
   ["413 that is about the context", "context_overflow", 413, openai("context_length_exceeded")],
   [
     "500 whose words say that no server could",

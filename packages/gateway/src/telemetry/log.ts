@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import type { RequestRow } from "@sluicegate/contract";
 import { pino } from "pino";
 
@@ -20,7 +21,8 @@ export function createLog(options: {
   level: "debug" | "info" | "warn" | "error" | "silent";
   access: boolean;
 }): Log {
-  const destination = pino.destination({ fd: options.fd, sync: false, minLength: 0 });
+  // A file takes a write at once; a pipe may make one wait for its reader, so that is left to a thread.
+  const destination = pino.destination({ fd: options.fd, sync: isFile(options.fd), minLength: 0 });
   const lines = bufferedLines((text) => destination.write(text));
   const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   return {
@@ -40,6 +42,14 @@ export function createLog(options: {
       }
     },
   };
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Access lines are held together for this long, or until they are this many characters: one write for many requests. */
