@@ -31,8 +31,8 @@ async function answer(random: Seeded, peer: Peer, id: string): Promise<void> {
   const fate = random.pick(["good", "good", "good", "short", "broken"] as const);
   let bytes = Buffer.from(good);
   if (fate === "short") bytes = bytes.subarray(0, random.int(0, bytes.length - 1));
-  // Not in the body, which says whose it is.
-  if (fate === "broken") bytes[random.int(0, 12)] = random.int(0, 255);
+  // Not in the body, which says whose it is, nor in the status: another one may make another good answer of it.
+  if (fate === "broken") bytes[random.int(0, 8)] = random.int(0, 255);
   const ending: Ending =
     fate === "good" ? random.pick(["stay", "stay", "stay", "end", "cut", "garbage"]) : random.pick(["end", "cut"]);
   for (let at = 0; at < bytes.length; ) {
