@@ -197,6 +197,8 @@ test("200 requests in flight end where they began, while the config changes unde
   // The fourth line: a provider that nobody has heard of.
   writeFileSync(file, configText({ version: "v2b" }).replace("new/echo?tag", "nwe/echo?tag"));
   await until("the refusal", async () => (await health()).config.state !== "ok");
+  // The log is written behind what is done.
+  await until("a word of it", () => refusals().length > 0);
   expect(refusals()).toEqual([expect.objectContaining({ at: "sluicegate.yaml:4:20", path: "routes.which.chain[0]" })]);
   expect(refusals()[0]?.msg).toContain("nwe");
   expect(await health()).toMatchObject({ status: "degraded", config: { ...whole.config, state: "last_good" } });

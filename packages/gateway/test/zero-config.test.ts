@@ -14,6 +14,7 @@ import {
   startChildGateway,
   temporaryFolder,
 } from "./support/child-gateway.ts";
+import { until } from "./support/until.ts";
 
 const run = promisify(execFile);
 
@@ -134,7 +135,7 @@ describe("a port that is taken", () => {
     const port = Number(new URL(gateway.url).port);
     expect(port).toBeGreaterThan(taken);
     expect(port).toBeLessThanOrEqual(taken + 20);
-    expect(gateway.stdout()).toContain(`port ${taken} is taken; trying ${taken + 1}`);
+    await until("a word of it", () => gateway.stdout().includes(`port ${taken} is taken; trying ${taken + 1}`));
   });
 
   test.each([
