@@ -16,6 +16,7 @@ import type { AttemptTimeouts } from "../resilience/timeouts.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
 import { EventIntake, type IntakeSpec } from "./event-intake.ts";
 import { type Meter, openMeter } from "./meter.ts";
+import { providerFailure } from "./provider-failure.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
@@ -102,7 +103,7 @@ export class Attempt implements UpstreamSink {
       this.#call.give(transport.send(spec.request, this));
     } catch (error) {
       this.#call.over();
-      this.#fail(failure("connection_failed", messageOf(error), false));
+      this.#fail(providerFailure("connection_failed", messageOf(error), false));
     }
   }
 
@@ -366,13 +367,13 @@ export class Attempt implements UpstreamSink {
 
   /** An answer that is none. The provider may have done the work. */
   #invalid(message: string): ProviderFailure {
-    return failure("invalid_response", message, true, this.meter.httpStatus);
+    return providerFailure("invalid_response", message, true, this.meter.httpStatus);
   }
 
   /** A call that was broken off: ambiguous, and billed by estimate, once it had been sent. */
   #broken(kind: ProviderFailure["class"], message: string): ProviderFailure {
     const { sentAt, httpStatus } = this.meter;
-    return { ...failure(kind, message, sentAt !== null, httpStatus), broken: true };
+    return { ...providerFailure(kind, message, sentAt !== null, httpStatus), broken: true };
   }
 
   /** An error the provider said inside the stream. The headers are those of the 200 around it, and say nothing of it. */
@@ -380,15 +381,6 @@ export class Attempt implements UpstreamSink {
     const text = Buffer.from(JSON.stringify(body));
     return this.#spec.protocol.classifyFailure(status ?? 502, {}, text, this.#clock.now());
   }
-}
-
-function failure(
-  kind: ProviderFailure["class"],
-  message: string,
-  ambiguous: boolean,
-  httpStatus: number | null = null,
-): ProviderFailure {
-  return { class: kind, message, httpStatus, retryAfterMs: null, ambiguous };
 }
 
 function isGood(status: number | null): boolean {
