@@ -21,8 +21,6 @@ export class Exchange {
   #awaitsContinue: boolean;
 
   readonly #batch: TickBatch;
-  /** A whole answer is on its way out. */
-  #answered = false;
 
   /** `awaitsContinue`: the client has sent `expect: 100-continue` and keeps its body until it is told to go on. */
   constructor(request: IncomingMessage, response: ServerResponse, batch: TickBatch, awaitsContinue = false) {
@@ -55,21 +53,21 @@ export class Exchange {
 
   /** True once a status has gone out. */
   get headSent(): boolean {
-    return this.#answered || this.response.headersSent;
+    return this.response.headersSent;
   }
 
   /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
   respond(status: number, headers: readonly string[], body: Buffer | string): void {
     const response = this.response;
     if (this.headSent || response.destroyed) return;
-    this.#answered = true;
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const all = [...headers, "content-length", String(bytes.length)];
     const shown = this.method === "HEAD" ? undefined : bytes;
     if (this.#leavesNothing()) {
+      // Headers that node refuses throw here, where the request can still be answered otherwise; nothing is sent yet.
+      response.writeHead(status, all);
       this.#batch.add(() => {
         if (response.destroyed) return;
-        response.writeHead(status, all);
         // As Latin-1 text, byte for character, head and body are joined instead of gathered.
         if (shown && shown.length <= JOIN_BYTES_MAX) response.end(shown.toString("latin1"), "latin1");
         else response.end(shown);
