@@ -16,6 +16,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   routing: 5,
   resilience: 5,
   ledger: 5,
+  tokens: 5,
   http: 5,
   config: 6,
   telemetry: 6,
@@ -32,6 +33,7 @@ const TOP: Readonly<Record<string, number>> = {
   "version.ts": 7,
   "handle-request.ts": 2,
   "handle-models.ts": 2,
+  "handle-responses.ts": 2,
 };
 /** Which package may import which. */
 const EDGES: Readonly<Record<string, readonly string[]>> = {

@@ -17,6 +17,7 @@ import type { DataPlane, Runtime } from "./stages/plane.ts";
 import { RefusalMeter } from "./stages/refusals.ts";
 import { type Log, silentLog } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { openTokenCounter } from "./tokens/token-counter.ts";
 
 /** How long the requests that were cut off at the end may take to be settled, and how often they are looked for. */
 const SETTLE_MS_MAX = 5_000;
@@ -117,6 +118,8 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   );
   closers.push(() => keys.close());
   keys.setFixed([...snapshot.keys, ...extraKeys]);
+  const tokens = openTokenCounter();
+  closers.push(() => tokens.close());
   const simulatorUrl = simulatorOnDemand(closers);
   const state: State = {
     runtime: await buildRuntime(snapshot, clock, simulatorUrl),
@@ -125,7 +128,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   };
   const metrics = createMetrics();
   const plane: DataPlane = {
-    ...{ clock, random, transport, ledger, keys, log, metrics, waits },
+    ...{ clock, random, transport, ledger, keys, tokens, log, metrics, waits },
     retryBudget: new RetryBudget(clock),
     refusals: new RefusalMeter(clock, (row) => ledger.record(row), waits.refusalWindowMs),
     runtime: () => state.runtime,

@@ -1,11 +1,15 @@
 import { GatewayError } from "./core/errors.ts";
 import { newId } from "./core/ids.ts";
-import { handleModels, isModelsPath } from "./handle-models.ts";
+import { handleModels, modelsAsked } from "./handle-models.ts";
 import { handleRequest } from "./handle-request.ts";
+import { handleResponses, isResponsePath } from "./handle-responses.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { UnparsedAnswer } from "./http/server.ts";
+import { anthropicMessages } from "./protocols/anthropic-messages/index.ts";
+import { geminiGenerate } from "./protocols/gemini-generate/index.ts";
 import { openaiChat } from "./protocols/openai-chat/index.ts";
-import { PROTOCOLS } from "./protocols/registry.ts";
+import type { Protocol } from "./protocols/protocol.ts";
+import { addressed, PROTOCOLS } from "./protocols/registry.ts";
 import type { DataPlane } from "./stages/plane.ts";
 
 /** The control plane's side of the port: admin API, health, console. */
@@ -16,24 +20,32 @@ export interface ControlDoor {
 
 /** Which handler a request goes to: data plane by path, control plane by prefix, else a 404 in the nearest dialect. */
 export function frontDoor(plane: DataPlane, control: ControlDoor): (exchange: Exchange) => void {
-  const byPath = new Map(PROTOCOLS.map((protocol) => [protocol.clientPath, protocol]));
   return (exchange) => {
-    const protocol = byPath.get(exchange.path);
-    if (protocol) {
+    const call = addressed(exchange.path, exchange.query);
+    if (call) {
       if (exchange.method !== "POST") return refuse(plane, exchange, methodNotAllowed(exchange, "POST"));
       // handleRequest answers and settles whatever happens; what it still throws is a fault of the gateway itself.
-      handleRequest(plane, exchange, protocol).catch((fault: unknown) => {
+      handleRequest(plane, exchange, call).catch((fault: unknown) => {
         plane.log.fault("", fault);
         exchange.destroy();
       });
       return;
     }
-    if (isModelsPath(exchange.path)) {
+    if (isResponsePath(exchange.path)) {
+      handleResponses(plane, exchange).catch((fault: unknown) => {
+        plane.log.fault("", fault);
+        exchange.destroy();
+      });
+      return;
+    }
+    const models = modelsAsked(exchange);
+    if (models) {
       if (exchange.method !== "GET") return refuse(plane, exchange, methodNotAllowed(exchange, "GET"));
-      return handleModels(plane, exchange, openaiChat);
+      return handleModels(plane, exchange, models);
     }
     if (control.handles(exchange.path)) return control.handle(exchange.request, exchange.response);
-    const paths = [...byPath.keys(), "/v1/models"].join(", ");
+    const exact = PROTOCOLS.flatMap((protocol) => protocol.clientPaths[0] ?? []);
+    const paths = [...exact, "/v1beta/models/{alias}:generateContent", "/v1/models"].join(", ");
     refuse(
       plane,
       exchange,
@@ -63,6 +75,14 @@ function methodNotAllowed(exchange: Exchange, allow: string): GatewayError {
 
 function refuse(plane: DataPlane, exchange: Exchange, error: GatewayError): void {
   const requestId = newId("req", plane.clock, plane.random);
-  const answer = openaiChat.encodeError(error, requestId);
+  const answer = nearestDialect(exchange).encodeError(error, requestId);
   exchange.respond(answer.status, [...answer.headers, "x-request-id", requestId], answer.body);
+}
+
+/** Whose SDK is asking, as far as the path and the headers tell. */
+function nearestDialect(exchange: Exchange): Protocol {
+  const call = addressed(exchange.path, exchange.query);
+  if (call) return call.protocol;
+  if (exchange.path.startsWith("/v1beta/")) return geminiGenerate;
+  return exchange.header("anthropic-version") === undefined ? openaiChat : anthropicMessages;
 }

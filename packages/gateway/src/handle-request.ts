@@ -2,12 +2,13 @@ import { HEADERS } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
-import type { Protocol } from "./protocols/protocol.ts";
+import type { Addressed } from "./protocols/registry.ts";
 import { admit } from "./stages/admit.ts";
 import { idHeaders } from "./stages/answer-headers.ts";
 import { authenticate } from "./stages/authenticate.ts";
 import { authorize } from "./stages/authorize.ts";
 import { ClientStream } from "./stages/client-stream.ts";
+import { countHere } from "./stages/count-here.ts";
 import { execute } from "./stages/execute.ts";
 import type { DataPlane } from "./stages/plane.ts";
 import { respond } from "./stages/respond.ts";
@@ -19,7 +20,11 @@ import { openVisit, type Visit } from "./stages/visit.ts";
  * The whole life of one request, top to bottom. Each stage takes what it needs and returns what it learned; none calls
  * the next. Whatever happens, the client is answered once and the request is settled once.
  */
-export async function handleRequest(plane: DataPlane, exchange: Exchange, protocol: Protocol): Promise<void> {
+export async function handleRequest(
+  plane: DataPlane,
+  exchange: Exchange,
+  { protocol, path }: Addressed,
+): Promise<void> {
   const { clock } = plane;
   const header = (name: string): string | undefined => exchange.header(name);
   const visit = openVisit(clock, plane.random, exchange, protocol);
@@ -32,7 +37,7 @@ export async function handleRequest(plane: DataPlane, exchange: Exchange, protoc
     if (plane.draining())
       throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
     // Whose key is this? Asked before the body is read: a stranger's bytes cost nothing.
-    ending.caller = authenticate(plane, runtime, header);
+    ending.caller = authenticate(plane, runtime, header, path.credential);
     const raw = await readBody(
       exchange,
       { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: plane.waits.clientBodyMs },
@@ -40,17 +45,24 @@ export async function handleRequest(plane: DataPlane, exchange: Exchange, protoc
     );
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
     // Wire → call; the raw bytes stay at hand.
-    ending.call = protocol.decodeRequest(raw, header);
+    ending.call = protocol.decodeRequest({ raw, header, path });
     // May they use this alias, and is what must be said said? Before anything is spent.
     const target = authorize(snapshot, ending.caller, ending.call);
     // Alias → ordered deployments, with reasons.
-    ending.plan = route(runtime, ending.caller, ending.call, target);
+    ending.plan = route(runtime, ending.caller, protocol, ending.call, target);
+    // A count that the deployment cannot make is made here: nobody is asked, and nothing is spent.
+    if (ending.plan.countsHere) {
+      const { caller, call, plan } = ending;
+      ending.lease = await countHere(plane, exchange, { visit, caller, call, plan, expose: snapshot.gateway.expose });
+      return;
+    }
     // A trace of it on disk before anything is sent.
     ending.lease = await admit(plane, visit, ending.caller, ending.call, ending.plan);
     const { call, plan, lease } = ending;
-    if (call.stream) client = new ClientStream(exchange, protocol, clock, plan.settings.keepaliveMs, idHeaders(visit));
+    if (call.stream)
+      client = new ClientStream(exchange, protocol, call, clock, plan.settings.keepaliveMs, idHeaders(visit));
     const wanted = header(HEADERS.metadata);
-    const metadata = wanted === "on" || (wanted !== "off" && !call.stream && call.operation === "chat");
+    const metadata = wanted === "on" || (wanted !== "off" && !call.stream && protocol.api === "chat");
     const work = { visit, call, plan, lease, header, holdTerminator: call.stream && metadata };
     // The attempt loop: pick, send, classify, again?
     const executed = await execute(plane, work, exchange.cancel);

@@ -30,6 +30,7 @@ export async function buildRuntime(snapshot: Snapshot, clock: Clock, simulatorUr
       raw.set(name, made);
       return made;
     },
+    madeDeployments: () => raw.values(),
   };
 }
 

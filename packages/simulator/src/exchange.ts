@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { formBoundary, parseForm } from "./form.ts";
 import type { Hit } from "./records/requests.ts";
 import type { State } from "./state.ts";
 
@@ -14,7 +15,7 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly bodyBytes: number;
-  /** The parsed body; undefined when it is no JSON. */
+  /** The parsed body; undefined when it is neither JSON nor a form. */
   readonly body: unknown;
 }
 
@@ -46,9 +47,11 @@ export function readBody(req: IncomingMessage, done: (body: Buffer | null) => vo
   req.on("error", () => undefined);
 }
 
-/** The JSON value of a body; undefined when it is none. */
-export function parseBody(body: Buffer): unknown {
+/** The JSON value of a body, or the fields of a form; undefined when it is neither. */
+export function parseBody(body: Buffer, contentType: string | undefined): unknown {
   if (body.length === 0) return undefined;
+  const boundary = formBoundary(contentType);
+  if (boundary !== null) return parseForm(body, boundary) ?? undefined;
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "./json.ts";
-import type { Ask } from "./models/ask.ts";
+import { type Ask, askFor } from "./models/ask.ts";
 import { ProblemError, problem, refuse } from "./models/problem.ts";
 import { estimateTokens } from "./models/text.ts";
 import { openAiErrorBody, openAiErrorStep } from "./openai-error.ts";
@@ -21,6 +21,7 @@ interface Input {
 
 /** OpenAI's embeddings: POST /v1/embeddings. Like texts get like vectors, equal texts equal ones. */
 export const openAiEmbeddings: WireFormat = {
+  dialect: "openai-embeddings",
   read(body, strict) {
     if (strict) checkFields(body);
     const inputs = readInputs(body.input);
@@ -51,20 +52,7 @@ function askOf(inputTokens: number): Ask {
     const text = `Invalid 'input': maximum request size is ${TOKENS_MAX} tokens per request.`;
     throw new ProblemError(problem("invalid_request", 400, text, { param: "input", code: "max_tokens_per_request" }));
   }
-  return {
-    stream: false,
-    text: "",
-    toolResult: null,
-    inputTokens,
-    generates: false,
-    tools: [],
-    toolChoice: { mode: "none", name: null },
-    parallelCalls: false,
-    format: { kind: "text" },
-    outputTokensMax: null,
-    stop: [],
-    choices: 1,
-  };
+  return askFor({ text: "", inputTokens, generates: false });
 }
 
 function readInputs(value: unknown): Input[] {

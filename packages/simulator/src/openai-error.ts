@@ -21,7 +21,8 @@ const TYPE_AND_CODE: Readonly<Record<ProblemKind, readonly [string, string | nul
 
 const PARAM: Readonly<Partial<Record<ProblemKind, string>>> = { context: "messages", content_filter: "prompt" };
 
-interface Parts {
+/** The members of an error before a shape arranges them. */
+export interface Parts {
   readonly message: string;
   readonly type: string;
   readonly param: string | null;
@@ -41,16 +42,21 @@ const SHAPES: Readonly<Record<ErrorShape, (parts: Parts) => unknown>> = {
   none: () => undefined,
 };
 
-/** The JSON body of an error, in the shape the problem asks for; shape `none` gives an empty body. */
-export function openAiErrorBody(problem: Problem): string {
+/** What OpenAI says of a problem, whatever the shape. */
+export function openAiErrorParts(problem: Problem): Parts {
   const [type, code] = TYPE_AND_CODE[problem.kind];
-  const shaped = SHAPES[problem.shape ?? "openai"]({
+  return {
     message: problem.message,
     type: problem.type ?? type,
     param: problem.param ?? PARAM[problem.kind] ?? null,
     code: problem.code === undefined ? code : problem.code,
     status: problem.status,
-  });
+  };
+}
+
+/** The JSON body of an error, in the shape the problem asks for; shape `none` gives an empty body. */
+export function openAiErrorBody(problem: Problem): string {
+  const shaped = SHAPES[problem.shape ?? "openai"](openAiErrorParts(problem));
   return shaped === undefined ? "" : JSON.stringify(shaped);
 }
 

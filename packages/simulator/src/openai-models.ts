@@ -1,3 +1,4 @@
+import { ProblemError, problem } from "./models/problem.ts";
 import { MODELS } from "./models/resolve.ts";
 
 /** 2026-01-01, the birthday of every simulated model, in unix seconds. */
@@ -11,5 +12,8 @@ export function listModels(): unknown {
 
 /** One model, under the name it was asked by. */
 export function modelObject(id: string): unknown {
+  if (id === "missing") {
+    throw new ProblemError(problem("model_not_found", 404, "The model 'missing' does not exist", { param: "model" }));
+  }
   return { id, object: "model", created: CREATED, owned_by: "sluicegate-simulator" };
 }

@@ -3,10 +3,19 @@ import { CONTROLS } from "./control.ts";
 import { BODY_BYTES_MAX, type Exchange, parseBody, readBody } from "./exchange.ts";
 import { generate } from "./generate.ts";
 import { type Problem, ProblemError, problem } from "./models/problem.ts";
+import { openAiSpeech } from "./openai-audio/speech.ts";
+import { openAiTranscriptions, openAiTranslations } from "./openai-audio/transcriptions.ts";
 import { openAiChat } from "./openai-chat/index.ts";
+import { openAiCompletions } from "./openai-completions/index.ts";
 import { openAiEmbeddings } from "./openai-embeddings.ts";
-import { listModels, modelObject } from "./openai-models.ts";
+import { openAiImageEdits, openAiImages } from "./openai-images/index.ts";
+import { openAiModerations } from "./openai-moderations/index.ts";
+import { openAiCompaction } from "./openai-responses/compact.ts";
+import { openAiInputTokens } from "./openai-responses/count.ts";
+import { openAiResponses } from "./openai-responses/index.ts";
+import { answerResource } from "./openai-responses/resources.ts";
 import { answerPlainly } from "./plain-answer.ts";
+import { spokenAt, type Vendor, vendorAt } from "./spoken.ts";
 import type { State } from "./state.ts";
 import type { WireFormat } from "./wire.ts";
 
@@ -14,8 +23,17 @@ import type { WireFormat } from "./wire.ts";
 const MODEL_CALLS: ReadonlyMap<string, WireFormat> = new Map([
   ["/v1/chat/completions", openAiChat],
   ["/v1/embeddings", openAiEmbeddings],
+  ["/v1/responses", openAiResponses],
+  ["/v1/responses/input_tokens", openAiInputTokens],
+  ["/v1/responses/compact", openAiCompaction],
+  ["/v1/completions", openAiCompletions],
+  ["/v1/moderations", openAiModerations],
+  ["/v1/images/generations", openAiImages],
+  ["/v1/images/edits", openAiImageEdits],
+  ["/v1/audio/speech", openAiSpeech],
+  ["/v1/audio/transcriptions", openAiTranscriptions],
+  ["/v1/audio/translations", openAiTranslations],
 ]);
-const MODELS_PATH = "/v1/models";
 
 /** Answers one HTTP request. */
 export function route(state: State, req: IncomingMessage, res: ServerResponse): void {
@@ -33,8 +51,9 @@ export function route(state: State, req: IncomingMessage, res: ServerResponse): 
   };
   readBody(req, (body) => {
     try {
-      if (body !== null) dispatch(state, { ...call, bodyBytes: body.length, body: parseBody(body) });
-      else answerPlainly(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined }, null, tooLarge);
+      if (body !== null)
+        dispatch(state, { ...call, bodyBytes: body.length, body: parseBody(body, req.headers["content-type"]) });
+      else refuseBody(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined });
     } catch {
       // A failure here is the simulator's own; it must cost one call, not the process.
       res.destroy();
@@ -44,30 +63,40 @@ export function route(state: State, req: IncomingMessage, res: ServerResponse): 
 
 function dispatch(state: State, exchange: Exchange): void {
   const { path, method } = exchange;
-  const wire = MODEL_CALLS.get(path);
+  const wire = MODEL_CALLS.get(path) ?? spokenAt(exchange) ?? undefined;
   const controls = Object.hasOwn(CONTROLS, path) ? CONTROLS[path] : undefined;
   const control = controls !== undefined && Object.hasOwn(controls, method) ? controls[method] : undefined;
   if (wire !== undefined && method === "POST") {
     generate(state, exchange, wire);
   } else if (control !== undefined) {
     control(state, exchange);
-  } else {
-    const id = path.startsWith(`${MODELS_PATH}/`) ? decoded(path.slice(MODELS_PATH.length + 1)) : null;
-    answerPlainly(state, exchange, id, () => {
-      if (wire !== undefined) throw notAllowed(exchange, ["POST"]);
-      if (controls !== undefined) throw notAllowed(exchange, Object.keys(controls));
-      return models(exchange, id);
-    });
+  } else if (wire !== undefined || !answerResource(state, exchange)) {
+    const vendor = vendorAt(exchange);
+    const { modelsPath } = vendor;
+    const id = path.startsWith(`${modelsPath}/`) ? decoded(path.slice(modelsPath.length + 1)) : null;
+    answerPlainly(
+      state,
+      exchange,
+      id,
+      () => {
+        if (wire !== undefined) throw notAllowed(exchange, ["POST"]);
+        if (controls !== undefined) throw notAllowed(exchange, Object.keys(controls));
+        return models(exchange, vendor, id);
+      },
+      vendor.voice,
+    );
   }
 }
 
-function models(exchange: Exchange, id: string | null): unknown {
+function models(exchange: Exchange, vendor: Vendor, id: string | null): unknown {
   const { path, method } = exchange;
-  if (path !== MODELS_PATH && id === null) throw failure("not_found", 404, `Invalid URL (${method} ${path})`);
+  if (path !== vendor.modelsPath && id === null) throw failure("not_found", 404, `Invalid URL (${method} ${path})`);
   if (method !== "GET") throw notAllowed(exchange, ["GET"]);
-  if (id === null) return listModels();
-  if (id !== "missing") return modelObject(id);
-  throw failure("model_not_found", 404, "The model 'missing' does not exist", { param: "model" });
+  return id === null ? vendor.list() : vendor.model(id);
+}
+
+function refuseBody(state: State, exchange: Exchange): void {
+  answerPlainly(state, exchange, null, tooLarge, vendorAt(exchange).voice);
 }
 
 function tooLarge(): never {

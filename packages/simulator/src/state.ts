@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { type Model, resolveModel } from "./models/resolve.ts";
+import { ResponseStore } from "./openai-responses/store.ts";
 import { Invoice } from "./records/invoice.ts";
 import { Requests } from "./records/requests.ts";
 import { Script } from "./script/script.ts";
@@ -20,6 +22,8 @@ export interface SimulatorOptions {
   readonly invoiceLines?: number;
   /** How many of the latest calls are kept with headers and body. Default 200. */
   readonly recentRequests?: number;
+  /** Letters and digits. Simulators of one account read each other's encrypted reasoning. Default: one of its own. */
+  readonly account?: string;
 }
 
 /** Everything one simulator remembers. */
@@ -31,11 +35,15 @@ export class State {
   readonly turns = new Turns();
   /** True once the simulator ends its connections itself. */
   closing = false;
+  /** Sets the ids of this simulator's answers apart from another's, and signs what only it may read again. */
+  readonly account: string;
+  readonly responses = new ResponseStore();
   #calls = 0;
   #models = new Map<string, Model>();
 
   constructor(options: SimulatorOptions) {
     this.options = options;
+    this.account = options.account ?? randomBytes(4).toString("hex");
     this.invoice = new Invoice(options.invoiceLines ?? 100_000);
     this.requests = new Requests(options.recentRequests ?? 200);
   }
@@ -62,5 +70,6 @@ export class State {
     this.requests.reset();
     this.script.clear();
     this.turns.reset();
+    this.responses.clear();
   }
 }

@@ -5,6 +5,20 @@ import type { Settings } from "./models/settings.ts";
 const NAMES_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
+/** One limit a minute, and what is left of it. */
+export interface Limit {
+  readonly perMinute: number;
+  readonly left: number;
+  /** Until all of it is back. */
+  readonly resetMs: number;
+}
+
+/** The limits of a model; null where it has none of that unit. */
+export interface Limits {
+  readonly requests: Limit | null;
+  readonly tokens: Limit | null;
+}
+
 interface Bucket {
   requests: number;
   tokens: number;
@@ -41,16 +55,16 @@ export class Turns {
     const unit = forRequest >= forTokens ? "requests" : "tokens";
     const text = `Rate limit reached on ${unit} per min. Please try again in ${Math.ceil(wait)}ms.`;
     const headers = { "retry-after": String(Math.ceil(wait / 1000)), "retry-after-ms": String(Math.ceil(wait)) };
-    return problem("rate_limited", 429, text, { type: unit, headers });
+    return problem("rate_limited", 429, text, { type: unit, headers, stock: true });
   }
 
-  /** The rate-limit headers of a model that has limits, else null. */
-  limitHeaders(model: Model): Record<string, string> | null {
+  /** What is left to a model that has limits, else null. */
+  limits(model: Model): Limits | null {
     const { rpm, tpm } = model.settings;
     if (rpm === undefined && tpm === undefined) return null;
     const bucket = this.#buckets.get(model.full);
     if (bucket === undefined) return null;
-    return { ...limitHeader("requests", bucket.requests, rpm), ...limitHeader("tokens", bucket.tokens, tpm) };
+    return { requests: limitOf(bucket.requests, rpm), tokens: limitOf(bucket.tokens, tpm) };
   }
 
   reset(): void {
@@ -75,14 +89,10 @@ function waitMs(wanted: number, left: number, perMinute: number | undefined): nu
   return perMinute === 0 ? MINUTE_MS : ((Math.min(wanted, perMinute) - left) / perMinute) * MINUTE_MS || MINUTE_MS;
 }
 
-function limitHeader(unit: string, left: number, perMinute: Settings["rpm"]): Record<string, string> {
-  if (perMinute === undefined) return {};
+function limitOf(left: number, perMinute: Settings["rpm"]): Limit | null {
+  if (perMinute === undefined) return null;
   const reset = perMinute === 0 ? MINUTE_MS : ((perMinute - left) / perMinute) * MINUTE_MS;
-  return {
-    [`x-ratelimit-limit-${unit}`]: String(perMinute),
-    [`x-ratelimit-remaining-${unit}`]: String(Math.max(0, Math.floor(left))),
-    [`x-ratelimit-reset-${unit}`]: `${Math.ceil(reset)}ms`,
-  };
+  return { perMinute, left: Math.max(0, Math.floor(left)), resetMs: Math.ceil(reset) };
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {

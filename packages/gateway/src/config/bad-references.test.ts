@@ -50,12 +50,6 @@ describe("providers", () => {
         "providers.x.preset",
         "no meaning for kind",
       ],
-      [
-        "perplexity",
-        provider("x: { kind: openai-compatible, preset: ▸perplexity, api_key: env:K }"),
-        "providers.x.preset",
-        "only the Responses API",
-      ],
       ["a version twice", url("http://127.0.0.1/v1/v1/"), "providers.x.base_url", "its version twice (`/v1/v1`)"],
       ["two versions", url("http://127.0.0.1/v1beta/v1"), "providers.x.base_url", "its version twice (`/v1beta/v1`)"],
       ["an endpoint", url("http://h/v1/chat/completions"), "providers.x.base_url", "leave out `/chat/completions`"],

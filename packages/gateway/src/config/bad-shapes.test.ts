@@ -140,7 +140,7 @@ describe("units and closed sets", () => {
     ],
     [
       "an unimplemented kind",
-      provider("x: { kind: ▸anthropic }"),
+      provider("x: { kind: ▸bedrock }"),
       "providers.x.kind",
       "is not implemented by this build",
     ],

@@ -37,6 +37,7 @@ describe("the small config of INTERFACE", () => {
       timeouts: { hopMs: null, totalMs: null, streamMaxMs: 600_000 },
       retries: { attempts: 2, baseMs: 500, capMs: 8_000, budget: 0.2 },
       keepaliveMs: 15_000,
+      dropUnsupported: false,
     });
     expect(snapshot?.deployments.get("local/llama3.2")).toMatchObject({
       provider: "local",

@@ -18,5 +18,7 @@ test("what differs is data", () => {
   expect(presetNamed("deepseek")).toMatchObject({ reasoningInOutput: true, maxTokensField: "max_tokens" });
   expect(presetNamed("vllm")).toMatchObject({ baseUrl: null, needsKey: false, selfHosted: true });
   expect(presetNamed("ollama")?.baseUrl).toBe("http://127.0.0.1:11434/v1");
-  expect(presetNamed("perplexity")?.chat).toBe(false);
+  expect(presetNamed("perplexity")?.apis).toEqual(["responses"]);
+  expect(presetNamed("xai")?.apis).toEqual(["chat", "responses"]);
+  expect(presetNamed("groq")?.apis).toEqual(["chat"]);
 });

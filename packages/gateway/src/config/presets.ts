@@ -1,3 +1,6 @@
+/** An API of the OpenAI family for chat. */
+export type ChatApi = "chat" | "responses";
+
 /** What is known of an OpenAI-compatible server: data, so that one more server is one more row. */
 export interface Preset {
   name: PresetName;
@@ -9,8 +12,8 @@ export interface Preset {
   needsKey: boolean;
   /** Run by its user, on the user's own machines. */
   selfHosted: boolean;
-  /** It has /chat/completions. */
-  chat: boolean;
+  /** The APIs it has for chat, the one first that other dialects are translated to. */
+  apis: readonly ChatApi[];
   /** The output cap's name in a request; null: it takes either. */
   maxTokensField: "max_tokens" | "max_completion_tokens" | null;
   /** It takes `stream_options.include_usage`. */
@@ -46,7 +49,11 @@ export const PRESET_NAMES = [
 /** Name of a preset. */
 export type PresetName = (typeof PRESET_NAMES)[number];
 
-const usual = { chat: true, maxTokensField: "max_tokens", streamOptions: true, reasoningInOutput: true } as const;
+const CHAT: readonly ChatApi[] = ["chat"];
+/** Servers of both: a foreign client is translated to chat, which says more (stop sequences, seeds, penalties). */
+const BOTH: readonly ChatApi[] = ["chat", "responses"];
+
+const usual = { apis: CHAT, maxTokensField: "max_tokens", streamOptions: true, reasoningInOutput: true } as const;
 
 const own = (baseUrl: string | null): Omit<Preset, "name"> => ({
   ...usual,
@@ -65,12 +72,12 @@ const vendor = (baseUrl: string, keyVariable: string): Omit<Preset, "name"> => (
 });
 
 const PRESETS: Readonly<Record<PresetName, Omit<Preset, "name">>> = {
-  vllm: { ...own(null), maxTokensField: "max_completion_tokens" },
+  vllm: { ...own(null), apis: BOTH, maxTokensField: "max_completion_tokens" },
   tgi: own(null),
   // Its port of custom, 8080, is this gateway's own, so there is no default to guess.
-  "llama-cpp": own(null),
-  ollama: own("http://127.0.0.1:11434/v1"),
-  "lm-studio": own("http://127.0.0.1:1234/v1"),
+  "llama-cpp": { ...own(null), apis: BOTH },
+  ollama: { ...own("http://127.0.0.1:11434/v1"), apis: BOTH },
+  "lm-studio": { ...own("http://127.0.0.1:1234/v1"), apis: BOTH },
   groq: { ...vendor("https://api.groq.com/openai/v1", "GROQ_API_KEY"), maxTokensField: "max_completion_tokens" },
   together: vendor("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
   fireworks: { ...vendor("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"), maxTokensField: null },
@@ -78,12 +85,17 @@ const PRESETS: Readonly<Record<PresetName, Omit<Preset, "name">>> = {
   // completion_tokens of a chat answer leaves reasoning out: 12 prompt + 1 completion + 290 reasoning = 303 total.
   xai: {
     ...vendor("https://api.x.ai/v1", "XAI_API_KEY"),
+    apis: BOTH,
     maxTokensField: "max_completion_tokens",
     reasoningInOutput: false,
   },
-  openrouter: { ...vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"), maxTokensField: null },
+  openrouter: { ...vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"), apis: BOTH, maxTokensField: null },
   // Its /chat/completions ended on 2026-09-27; what is left speaks the Responses API.
-  perplexity: { ...vendor("https://api.perplexity.ai/v1", "PERPLEXITY_API_KEY"), chat: false, streamOptions: false },
+  perplexity: {
+    ...vendor("https://api.perplexity.ai/v1", "PERPLEXITY_API_KEY"),
+    apis: ["responses"],
+    streamOptions: false,
+  },
   cerebras: { ...vendor("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"), maxTokensField: "max_completion_tokens" },
   huggingface: vendor("https://router.huggingface.co/v1", "HF_TOKEN"),
   "nvidia-nim": vendor("https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),

@@ -2,7 +2,7 @@ import type { DatedPrice } from "../core/price.ts";
 import type { Secret } from "../core/secret.ts";
 
 /** Provider kinds this build speaks to. */
-export type ProviderKind = "openai" | "openai-compatible" | "simulator";
+export type ProviderKind = "openai" | "openai-compatible" | "anthropic" | "gemini" | "simulator";
 
 /** An account at a vendor, or a server of one's own. */
 export interface ProviderConfig {
@@ -39,6 +39,10 @@ export interface Deployment {
   region: string | null;
   capacity: "payg" | "provisioned" | "self_hosted";
   timeouts: DeploymentTimeouts;
+  /** Which API of the provider is called (`chat`, `responses`, `messages`, …); null: the client's own where there is one. */
+  api: string | null;
+  /** The most the model can write; null: not known. */
+  maxOutputTokens: number | null;
   /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */
   prices: DatedPrice[];
 }
@@ -52,6 +56,8 @@ export interface Route {
   retries: { attempts: number; baseMs: number; capMs: number; budget: number };
   /** Silence after which a stream commits with a ping; null: never. */
   keepaliveMs: number | null;
+  /** Fields a deployment cannot express are dropped and listed, instead of taking it out of the chain. */
+  dropUnsupported: boolean;
 }
 
 /**
@@ -135,7 +141,7 @@ export interface Snapshot {
   /** Defaults for `provider/model` names that no route lists. */
   rawRoute: Omit<Route, "alias" | "chain">;
   /** Settings for deployments made on the fly from `provider/model`. */
-  rawDeployment: Pick<Deployment, "region" | "capacity" | "timeouts">;
+  rawDeployment: Pick<Deployment, "region" | "capacity" | "timeouts" | "api" | "maxOutputTokens">;
   warnings: readonly ConfigProblem[];
 }
 

@@ -4,7 +4,7 @@ import type { PresetName } from "./presets.ts";
 export interface StarterProvider {
   name: string;
   keyVariable: string;
-  kind: "openai" | "openai-compatible";
+  kind: "openai" | "anthropic" | "gemini" | "openai-compatible";
   preset?: PresetName;
   /** Models behind the aliases `default` and `fast`: dated, or versioned where the vendor has no dates. */
   models: { default: string; fast: string };
@@ -17,6 +17,18 @@ export const STARTER_PROVIDERS: readonly StarterProvider[] = [
     keyVariable: "OPENAI_API_KEY",
     kind: "openai",
     models: { default: "gpt-4o-2024-11-20", fast: "gpt-4o-mini-2024-07-18" },
+  },
+  {
+    name: "anthropic",
+    keyVariable: "ANTHROPIC_API_KEY",
+    kind: "anthropic",
+    models: { default: "claude-sonnet-4-5-20250929", fast: "claude-haiku-4-5-20251001" },
+  },
+  {
+    name: "gemini",
+    keyVariable: "GEMINI_API_KEY",
+    kind: "gemini",
+    models: { default: "gemini-2.5-pro", fast: "gemini-2.5-flash" },
   },
   {
     name: "groq",
@@ -74,8 +86,6 @@ export const STARTER_PROVIDERS: readonly StarterProvider[] = [
 
 /** Variables that would make a provider, or a store, which this build does not have. */
 export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
-  { variable: "ANTHROPIC_API_KEY", what: "kind `anthropic`" },
-  { variable: "GEMINI_API_KEY", what: "kind `gemini`" },
   { variable: "AZURE_OPENAI_API_KEY", what: "kind `azure-openai`" },
   { variable: "MISTRAL_API_KEY", what: "kind `mistral`" },
   { variable: "COHERE_API_KEY", what: "kind `cohere`" },

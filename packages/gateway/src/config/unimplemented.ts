@@ -38,7 +38,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
     ...["probe", "package", "options", "token_url"],
   ],
   "deployments.*": [
-    ...["azure_deployment", "api", "expected_latency", "max_classification", "tenants", "context_window", "max_output"],
+    ...["azure_deployment", "expected_latency", "max_classification", "tenants", "context_window"],
     ...["capabilities", "retires", "limits", "breaker"],
   ],
   "routes.*": [
@@ -53,15 +53,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
       "hedge",
       "cache",
     ],
-    ...[
-      "when_all_open",
-      "when_all_cooling",
-      "context_fallback",
-      "drop_unsupported",
-      "affinity",
-      "queue",
-      "prompt_cache",
-    ],
+    ...["when_all_open", "when_all_cooling", "context_fallback", "affinity", "queue", "prompt_cache"],
     ...["prompt", "guardrails", "pin"],
   ],
   "routes.*.chain.*": ["weight"],
@@ -75,7 +67,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "providers.*.kind": ["azure-openai", "anthropic", "gemini", "vertex", "bedrock", "cohere", "mistral", "ai-sdk"],
+  "providers.*.kind": ["azure-openai", "vertex", "bedrock", "cohere", "mistral", "ai-sdk"],
   "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
 };
 

@@ -47,14 +47,19 @@ describe("without a config", () => {
   });
 
   test("every key of INTERFACE is taken up or told of", async () => {
-    const made = ["OPENAI", "GROQ", "DEEPSEEK", "XAI", "OPENROUTER", "TOGETHER", "FIREWORKS", "CEREBRAS"];
-    const skipped = [
-      "ANTHROPIC_API_KEY",
-      "GEMINI_API_KEY",
-      "AZURE_OPENAI_API_KEY",
-      "MISTRAL_API_KEY",
-      "COHERE_API_KEY",
+    const made = [
+      "OPENAI",
+      "ANTHROPIC",
+      "GEMINI",
+      "GROQ",
+      "DEEPSEEK",
+      "XAI",
+      "OPENROUTER",
+      "TOGETHER",
+      "FIREWORKS",
+      "CEREBRAS",
     ];
+    const skipped = ["AZURE_OPENAI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"];
     const all = [...made.map((name) => `${name}_API_KEY`), ...skipped, "AWS_ACCESS_KEY_ID", "REDIS_URL"];
     const loaded = await load(Object.fromEntries(all.map((name) => [name, "x"])));
     expect([...(loaded.snapshot?.providers.keys() ?? [])]).toEqual(made.map((name) => name.toLowerCase()));
@@ -62,7 +67,7 @@ describe("without a config", () => {
       [...skipped, "AWS_ACCESS_KEY_ID", "REDIS_URL"].map((name) => `warning ${name}`),
     );
     expect(lines(loaded)[0]).toBe(
-      "- warning ANTHROPIC_API_KEY: ANTHROPIC_API_KEY is set, but this build does not implement kind `anthropic`; it is not used",
+      "- warning AZURE_OPENAI_API_KEY: AZURE_OPENAI_API_KEY is set, but this build does not implement kind `azure-openai`; it is not used",
     );
   });
 });

@@ -2,7 +2,15 @@ import type { Usage } from "@sluicegate/contract";
 import type { FinishReason } from "./stream-part.ts";
 
 /** What the caller wants done: which endpoint's semantics hold. */
-export type Operation = "chat" | "embeddings";
+export type Operation =
+  | "chat"
+  | "embeddings"
+  | "completions"
+  | "moderations"
+  | "images"
+  | "speech"
+  | "transcription"
+  | "count_tokens";
 
 /** What a request needs of a deployment (ruling 8), in the words of `capabilities`. */
 export type Capability =
@@ -14,7 +22,10 @@ export type Capability =
   | "json_schema"
   | "logprobs"
   | "n"
-  | "embeddings";
+  | "embeddings"
+  | "images"
+  | "speech"
+  | "transcription";
 
 /** Fields of the platform, sent under `gateway` or as `x-sluicegate-*` headers. Absent is undefined. */
 export interface PlatformFields {
@@ -63,6 +74,12 @@ export interface Call {
   /** The client asked to see usage in the stream. */
   showsUsage: boolean;
   platform: PlatformFields;
+  /** What the path said. */
+  path: { readonly query: string };
+  /** Request headers that mean something in the dialect (versions, betas), lower case. */
+  dialectHeaders: Readonly<Record<string, string>>;
+  /** A provider's id in the request belongs to this deployment (its token): nobody else can serve it (ruling 23). */
+  pinnedTo: string | null;
   /** The request body as it came. */
   raw: Buffer;
   /** The same, parsed. Owned by the dialect's protocol; nobody else looks inside. */

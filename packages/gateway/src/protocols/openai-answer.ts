@@ -1,5 +1,6 @@
 import type { ErrorBody, ErrorCode } from "@sluicegate/contract";
-import { CODES, type GatewayError } from "../core/errors.ts";
+import type { GatewayError } from "../core/errors.ts";
+import { errorHeaders, verbatimUpstream } from "./error-headers.ts";
 import { isObject } from "./field-checks.ts";
 import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
 
@@ -27,25 +28,13 @@ const TYPES: Partial<Record<ErrorCode, string>> = {
 
 /** The error as the OpenAI SDKs read it: status, headers with the retry advice, and the `error` object. */
 export function encodeOpenAiError(error: GatewayError, requestId: string): ErrorAnswer {
-  const { details } = error;
-  const headers = ["content-type", "application/json"];
-  const shouldRetry = details.shouldRetry ?? CODES[error.code].shouldRetry;
-  if (shouldRetry !== undefined) headers.push("x-should-retry", String(shouldRetry));
-  if (details.retryAfterMs !== undefined) {
-    headers.push(
-      "retry-after",
-      String(Math.ceil(details.retryAfterMs / 1_000)),
-      "retry-after-ms",
-      String(details.retryAfterMs),
-    );
-  }
-  if (details.allow) headers.push("allow", details.allow);
-  // Ruling 18: a provider's own 400 reaches a client of the same dialect word for word, because clients match on it.
-  if (details.upstream) {
-    headers[1] = details.upstream.contentType;
-    return { status: error.status, headers, body: details.upstream.body.toString("utf8") };
-  }
-  return { status: error.status, headers, body: JSON.stringify({ error: errorBody(error, requestId) }) };
+  return (
+    verbatimUpstream(error) ?? {
+      status: error.status,
+      headers: errorHeaders(error),
+      body: JSON.stringify({ error: errorBody(error, requestId) }),
+    }
+  );
 }
 
 /** The one event that ends a failed stream, and the terminator clients wait for. Ruling 18 holds for it too. */

@@ -1,8 +1,10 @@
 import type { Usage } from "@sluicegate/contract";
 import type { Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
+import type { MeaningField } from "../core/message.ts";
 import type { StreamPart } from "../core/stream-part.ts";
 import { type Fields, isObject } from "./field-checks.ts";
+import type { Translation } from "./translation.ts";
 
 /** An answer that carries an error, in a client's dialect. Headers are flat. */
 export interface ErrorAnswer {
@@ -19,7 +21,42 @@ export interface Quirks {
   streamOptions: boolean;
   /** `completion_tokens` already holds the reasoning tokens; null: not known, the numbers have to tell. */
   reasoningInOutput: boolean | null;
+  /** Fields of meaning the upstream refuses although its protocol has them: such a call goes elsewhere when translated. */
+  refuses?: readonly MeaningField[];
+  /** False: of the forms of an answer it takes `json_object` alone. */
+  jsonSchema?: false;
+  /** What a translated chat request may hold beyond the family's common ground, and for which models. Absent: nothing. */
+  takes?: Readonly<Partial<Record<ChatExtra, true | RegExp>>>;
+  /** Words it knows for a reasoning effort, from least to most; absent: low, medium, high. */
+  efforts?: readonly string[];
+  /** Stop sequences it takes; absent: 4. */
+  stopMax?: number;
 }
+
+/**
+ * What only some servers of the OpenAI family take, by the field's name; `history_*` are members of earlier assistant
+ * messages, `text_parts` is text as an array of parts, `google_signatures` is `extra_content` on calls.
+ */
+export type ChatExtra =
+  | "custom_tools"
+  | "allowed_tools"
+  | "parallel_tool_calls"
+  | "strict"
+  | "cache_control"
+  | "text_parts"
+  | "top_k"
+  | "max_completion_tokens"
+  | "reasoning_effort"
+  | "reasoning"
+  | "thinking"
+  | "verbosity"
+  | "user"
+  | "service_tier"
+  | "prompt_cache_key"
+  | "history_reasoning_content"
+  | "history_reasoning"
+  | "history_reasoning_details"
+  | "google_signatures";
 
 /** What one event of an upstream's stream says, and what its bytes are for a same-dialect client. */
 export interface EventReading {
@@ -38,40 +75,105 @@ export interface StreamReader {
 /** What a finished answer is decorated with: the members of `gateway_metadata`. */
 export type Metadata = Record<string, unknown>;
 
+/** Content type of server-sent events. */
+export const EVENT_STREAM = "text/event-stream; charset=utf-8";
+
+/** A client's request as a protocol decodes it. */
+export interface ClientRequest {
+  raw: Buffer;
+  header: (name: string) => string | undefined;
+  /** What the path said, for dialects that put the model there. */
+  path: PathFacts;
+}
+
+/** What a client's path says beyond naming the protocol. */
+export interface PathFacts {
+  /** The alias, decoded; undefined where the body names it. */
+  alias?: string;
+  /** The path alone says whether a stream is wanted (Gemini). */
+  stream?: boolean;
+  /** Query without the `?`, and without a credential; empty for none. */
+  query: string;
+  /** A credential the query held (Gemini's `key`). Looked at by authentication alone: it never becomes part of a call. */
+  credential?: string;
+}
+
 /** One wire protocol, spoken at both doors: by clients to the gateway, by the gateway to providers. */
 export interface Protocol {
   readonly name: string;
   readonly operation: Operation;
-  /** Path a client posts to. */
-  readonly clientPath: string;
-  /** Path behind a provider's base URL. */
-  readonly upstreamPath: string;
+  /** The word for it in a deployment's `api`. */
+  readonly api: string;
+  /** Exact paths a client posts to. */
+  readonly clientPaths: readonly string[];
+  /** For paths that hold the alias: what this path says, or null when it is not this protocol's. */
+  matchPath?(path: string, query: string): PathFacts | null;
+  /** Path (with query, if any) behind a provider's base URL. */
+  upstreamPath(call: Call, model: string): string;
+  /** Content type of the body that goes upstream, where it is not JSON. */
+  contentType?(call: Call): string;
+  /** Headers of the dialect that go with every call, flat: versions and, for a client that speaks it itself, its betas. */
+  upstreamHeaders?(call: Call, sameDialect: boolean): string[];
 
   /** Decodes and checks a client's body. Throws GatewayError invalid_request with the path of the field at fault. */
-  decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call;
+  decodeRequest(request: ClientRequest): Call;
   /** The error in this dialect's own shape, with the headers that go with it. */
   encodeError(error: GatewayError, requestId: string): ErrorAnswer;
-  /** The one in-band event that says a stream failed after it began, terminator included. */
-  encodeStreamError(error: GatewayError, requestId: string): Buffer;
-  /** Bytes that keep a silent stream alive and mean nothing. */
-  readonly keepalive: Buffer;
-  /** Bytes that end a stream well, for an upstream that forgot them. */
+  /**
+   * The one in-band event that says a stream failed after it began, terminator included. `begun`: something of the answer
+   * has gone out, and not only signs of life (a dialect whose stream is one JSON value goes on differently).
+   */
+  encodeStreamError(error: GatewayError, requestId: string, call: Call, begun: boolean): Buffer;
+  /** How a stream to this client looks. */
+  streamShape(call: Call): StreamShape;
+  /** Bytes that end a stream well, for an upstream that forgot them; empty where the dialect has no end mark. */
   readonly terminator: Buffer;
-  /** An event that carries `gateway_metadata` before the terminator. */
-  encodeStreamMetadata(metadata: Metadata): Buffer;
+  /** The end of a stream with `gateway_metadata` in its last event. `held`: the upstream's own end mark, null if it had none. */
+  endWithMetadata(held: Buffer | null, metadata: Metadata, call: Call): Buffer;
   /** The answer's bytes with `gateway_metadata` added as the last member; every other byte stays. */
   decorateReply(body: Buffer, metadata: Metadata): Buffer;
 
   /** The same-dialect lane: the client's bytes with the model and what policy changes spliced in. */
-  passRequest(call: Call, model: string, quirks: Quirks): Buffer;
-  /** What a 200 JSON answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
-  readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFacts | FailedReply;
+  passRequest(call: Call, target: Target): Buffer;
+  /** What goes back to the client differs from what came: ids that carry their deployment, another framing. Null: nothing. */
+  dress?(call: Call, deploymentToken: string): Dresser | null;
+  /** What a 200 answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
+  readReply(body: Buffer, quirks: Quirks, nowMs: number, contentType: string): ReplyFacts | FailedReply;
   streamReader(quirks: Quirks): StreamReader;
+  /** Models that cannot stream answer whole where a stream was asked for, and clients of the dialect take that. */
+  readonly mayAnswerWhole?: boolean;
   /**
    * The class of an error answer (or of an error inside a stream, `body` being the event's JSON text).
    * `nowMs` is the wall clock: some answers say until when they want to be left alone.
    */
   classifyFailure(status: number, headers: Record<string, string>, body: Buffer, nowMs: number): ProviderFailure;
+
+  /** The way to and from the canonical form; null: only its own dialect is served. */
+  readonly translation: Translation | null;
+}
+
+/** How a dialect's stream is framed towards a client. */
+export interface StreamShape {
+  contentType: string;
+  /** Bytes that keep a silent stream alive and mean nothing. */
+  keepalive: Buffer;
+}
+
+/** Changes the bytes of a same-dialect answer on their way to the client. One for each attempt. */
+export interface Dresser {
+  reply(body: Buffer): Buffer;
+  event(raw: Buffer, data: string | null): Buffer;
+  /** Bytes after the last event. */
+  end(): Buffer | null;
+}
+
+/** Whom a request is written for. */
+export interface Target {
+  /** The provider's name of the model. */
+  model: string;
+  quirks: Quirks;
+  /** The most the model can write, for protocols that must be told a cap; null: not known. */
+  maxOutputTokens: number | null;
 }
 
 /** A 200 that is no answer. What it used is billed all the same. */

@@ -1,6 +1,51 @@
+import { anthropicCountTokens } from "./anthropic-count-tokens/index.ts";
+import { anthropicMessages } from "./anthropic-messages/index.ts";
+import { geminiCountTokens } from "./gemini-count-tokens/index.ts";
+import { geminiEmbeddings } from "./gemini-embeddings/index.ts";
+import { geminiGenerate } from "./gemini-generate/index.ts";
 import { openaiChat } from "./openai-chat/index.ts";
+import { openaiCompletions } from "./openai-completions/index.ts";
 import { openaiEmbeddings } from "./openai-embeddings/index.ts";
-import type { Protocol } from "./protocol.ts";
+import { OPENAI_ENDPOINTS } from "./openai-endpoints.ts";
+import { RESPONSES_API } from "./openai-responses/index.ts";
+import { decoded } from "./path-segment.ts";
+import type { PathFacts, Protocol } from "./protocol.ts";
 
 /** Every protocol this build speaks. Adding one is a folder and a line here. */
-export const PROTOCOLS: readonly Protocol[] = [openaiChat, openaiEmbeddings];
+export const PROTOCOLS: readonly Protocol[] = [
+  openaiChat,
+  ...RESPONSES_API,
+  openaiEmbeddings,
+  openaiCompletions,
+  ...OPENAI_ENDPOINTS,
+  anthropicMessages,
+  anthropicCountTokens,
+  geminiGenerate,
+  geminiEmbeddings,
+  geminiCountTokens,
+];
+
+/** A client's call, known by its path. */
+export interface Addressed {
+  protocol: Protocol;
+  path: PathFacts;
+}
+
+const BY_PATH = new Map(PROTOCOLS.flatMap((protocol) => protocol.clientPaths.map((path) => [path, protocol] as const)));
+const WITH_NAMES = PROTOCOLS.filter((protocol) => protocol.matchPath);
+const AZURE = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
+
+/** The protocol a path belongs to and what the path says; null: nobody's. */
+export function addressed(path: string, query: string): Addressed | null {
+  const exact = BY_PATH.get(path);
+  if (exact) return { protocol: exact, path: { query } };
+  // Azure's classes put the deployment's name, here an alias, before the usual path.
+  const azure = AZURE.exec(path);
+  const behind = azure && BY_PATH.get(`/v1${azure[2]}`);
+  if (azure && behind) return { protocol: behind, path: { query, alias: decoded(azure[1] ?? "") } };
+  for (const protocol of WITH_NAMES) {
+    const facts = protocol.matchPath?.(path, query);
+    if (facts) return { protocol, path: facts };
+  }
+  return null;
+}

@@ -1,18 +1,26 @@
 import type { CredentialUse } from "@sluicegate/contract";
 import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
-import type { Call, Operation } from "../core/call.ts";
+import type { Call } from "../core/call.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
-import type { Protocol, Quirks } from "../protocols/protocol.ts";
+import type { Protocol, Quirks, Target } from "../protocols/protocol.ts";
+import type { Crossing } from "../protocols/translate.ts";
 
 /** A provider ready to be called: WHOM we call. What is spoken is its protocol's business. */
 export interface Provider {
   readonly config: ProviderConfig;
   readonly quirks: Quirks;
   readonly credential: CredentialUse | null;
-  /** The protocol this provider speaks for an operation; null when it has no such endpoint. */
-  speaks(operation: Operation): Protocol | null;
-  /** The HTTP request that makes a call of a deployment. */
-  request(wanted: Wanted): UpstreamRequest;
+  /** What it speaks, the one first that a foreign client's call is translated to. */
+  readonly protocols: readonly Protocol[];
+  /** The HTTP request that makes a call of a deployment, and what of the call it could not say. */
+  request(wanted: Wanted): Prepared;
+}
+
+/** A call, ready to be sent. */
+export interface Prepared {
+  request: UpstreamRequest;
+  /** Hints that were dropped, in the client's words. */
+  dropped: readonly string[];
 }
 
 /** One call of one deployment, to be put into HTTP. */
@@ -20,6 +28,8 @@ export interface Wanted {
   call: Call;
   protocol: Protocol;
   deployment: Deployment;
+  /** Present when the client speaks another dialect. */
+  crossing: Crossing | null;
   /** Key of the connection pool. */
   pool: string;
   /** The client's headers, asked only for those that go on. */
@@ -32,20 +42,24 @@ export interface ProviderParts {
   baseUrl: string;
   quirks: Quirks;
   protocols: readonly Protocol[];
+  /** Where the vendor wants its key; default: a bearer token. */
+  defaultAuth?: { header: string; prefix: string };
 }
 
 const USER_AGENT = "sluicegate";
+const NONE: readonly string[] = [];
 
 /** A provider that takes JSON posts with a fixed credential header: everything static is made once, here. */
-export function jsonProvider({ config, baseUrl, quirks, protocols }: ProviderParts): Provider {
+export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }: ProviderParts): Provider {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, "");
-  const headers = ["content-type", "application/json", "accept-encoding", "identity", "user-agent", USER_AGENT];
+  const headers = ["accept-encoding", "identity", "user-agent", USER_AGENT];
   if (config.apiKey) {
-    const auth = config.auth ?? { header: "authorization", prefix: "Bearer " };
+    const auth = config.auth ?? defaultAuth ?? { header: "authorization", prefix: "Bearer " };
     headers.push(auth.header.toLowerCase(), auth.prefix + config.apiKey.reveal());
   }
   for (const [name, value] of Object.entries(config.headers)) headers.push(name.toLowerCase(), value.reveal());
+  const jsonHeaders = ["content-type", "application/json", ...headers];
   const tls = config.tls
     ? {
         ...(config.tls.ca !== undefined && { ca: config.tls.ca }),
@@ -57,14 +71,19 @@ export function jsonProvider({ config, baseUrl, quirks, protocols }: ProviderPar
     config,
     quirks,
     credential: config.apiKey ? { name: config.name, generation: 1, owner: "shared" } : null,
-    speaks: (operation) => protocols.find((protocol) => protocol.operation === operation) ?? null,
-    request({ call, protocol, deployment, pool, header }) {
-      return {
+    protocols,
+    request({ call, protocol, deployment, crossing, pool, header }) {
+      const target: Target = { model: deployment.model, quirks, maxOutputTokens: deployment.maxOutputTokens };
+      const encoded = crossing?.encode(protocol, target);
+      const contentType = encoded ? undefined : protocol.contentType?.(call);
+      const own = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;
+      const fixed = contentType === undefined ? jsonHeaders : ["content-type", contentType, ...headers];
+      const request: UpstreamRequest = {
         origin: url.origin,
         method: "POST",
-        path: basePath + protocol.upstreamPath + url.search,
-        headers: withForwarded(headers, config.forwardHeaders, header),
-        body: protocol.passRequest(call, deployment.model, quirks),
+        path: pathBehind(basePath, protocol.upstreamPath(call, deployment.model), url.search),
+        headers: withForwarded(fixed, [...own, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
+        body: encoded?.body ?? protocol.passRequest(call, target),
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: {
           key: pool,
@@ -73,17 +92,32 @@ export function jsonProvider({ config, baseUrl, quirks, protocols }: ProviderPar
           ...(config.proxy && { proxy: config.proxy }),
         },
       };
+      return { request, dropped: encoded?.dropped ?? NONE };
     },
   };
 }
 
+const ENDS_IN_VERSION = /\/v\d+[a-z0-9]*$/i;
+const BEGINS_WITH_VERSION = /^\/v\d/;
+
+/**
+ * A protocol's path behind the base URL's. One that brings its own version takes the place of the base's, so that a server
+ * of several protocols needs one base URL. A query of the base URL's own goes behind the protocol's.
+ */
+function pathBehind(basePath: string, own: string, search: string): string {
+  const path = (BEGINS_WITH_VERSION.test(own) ? basePath.replace(ENDS_IN_VERSION, "") : basePath) + own;
+  if (search === "") return path;
+  return path.includes("?") ? `${path}&${search.slice(1)}` : path + search;
+}
+
 function withForwarded(
   fixed: string[],
+  own: readonly string[],
   names: readonly string[],
   header: (name: string) => string | undefined,
 ): string[] {
-  if (names.length === 0) return fixed;
-  const all = [...fixed];
+  if (names.length === 0 && own.length === 0) return fixed;
+  const all = [...fixed, ...own];
   for (const name of names) {
     const value = header(name);
     if (value !== undefined) all.push(name, value);

@@ -3,11 +3,13 @@ import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
+import type { Dresser } from "../protocols/protocol.ts";
+import type { StreamWriter } from "../protocols/translation.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Caller } from "./authenticate.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop, Plan } from "./route.ts";
-import { requestRow } from "./rows.ts";
+import { isEstimable, requestRow } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** One attempt of a request, as it is kept until the request is settled. */
@@ -15,6 +17,10 @@ export interface AttemptRecord {
   hop: Hop;
   attempt: Attempt;
   retry: boolean;
+  /** Hints of the client's that found no place in its request. */
+  dropped: readonly string[];
+  writer: StreamWriter | null;
+  dresser: Dresser | null;
   /** Null while it runs, and for one that went well. */
   failure: ProviderFailure | null;
   /** Its ledger row, once it is over and somebody has asked for it. */
@@ -44,8 +50,10 @@ export async function admit(plane: DataPlane, visit: Visit, caller: Caller, call
 
 /** What an abandoned request is taken to have cost: the input estimate at the first deployment. */
 function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
-  const usage = { ...noUsage(), input_tokens: call.inputTokensEstimate };
-  const price = priceAt(hop.deployment.prices, atMs);
+  const usage = noUsage();
+  const free = call.operation === "count_tokens";
+  if (!free && isEstimable(call)) usage.input_tokens = call.inputTokensEstimate;
+  const price = isEstimable(call) ? priceAt(hop.deployment.prices, atMs) : null;
   return {
     n: 1,
     deployment: hop.deployment.name,
@@ -56,7 +64,7 @@ function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
     http_status: null,
     usage,
     cost_micro_usd: price ? costOf(usage, price) : 0,
-    cost_state: price ? "estimated" : "unknown",
+    cost_state: free ? "known" : price ? "estimated" : "unknown",
     latency_ms: 0,
     ttft_ms: null,
     hedge: false,

@@ -1,13 +1,17 @@
 import { HEADERS } from "@sluicegate/contract";
+import type { Deployment } from "../config/snapshot.ts";
 import { usdString } from "../core/money.ts";
-import type { AttemptRecord } from "./admit.ts";
 import type { Visit } from "./visit.ts";
 
 /** What an answer's headers and `gateway_metadata` say about how it was served. */
 export interface Served {
   visit: Visit;
   alias: string;
-  record: AttemptRecord;
+  deployment: Pick<Deployment, "name" | "provider">;
+  /** The concrete model. */
+  model: string;
+  /** Hints of the client's that found no place. */
+  dropped: readonly string[];
   attempts: number;
   fallbackDepth: number;
   /** Micro-USD of all attempts; null where it is not known (streams, no price). */
@@ -18,6 +22,9 @@ export interface Served {
   expose: "full" | "minimal";
 }
 
+/** A client may send any number of fields nobody knows; a header is no place for all of them. */
+const DROPPED_CHARS_MAX = 1_024;
+
 /** The request id alone: on every answer, errors included. */
 export function idHeaders(visit: Visit): string[] {
   return [HEADERS.requestId, visit.requestId];
@@ -27,7 +34,7 @@ export function idHeaders(visit: Visit): string[] {
 export function servedHeaders(served: Served): string[] {
   const headers = [HEADERS.requestId, served.visit.requestId, HEADERS.cache, "bypass"];
   if (served.expose === "minimal") return headers;
-  const { deployment } = served.record.hop;
+  const { deployment, dropped } = served;
   headers.push(
     HEADERS.alias,
     headerSafe(served.alias),
@@ -36,7 +43,7 @@ export function servedHeaders(served: Served): string[] {
     HEADERS.provider,
     headerSafe(deployment.provider),
     HEADERS.model,
-    headerSafe(served.record.attempt.meter.model ?? deployment.model),
+    headerSafe(served.model),
     HEADERS.fallbackDepth,
     String(served.fallbackDepth),
     HEADERS.attempts,
@@ -44,6 +51,7 @@ export function servedHeaders(served: Served): string[] {
     HEADERS.overheadMs,
     String(served.overheadMs),
   );
+  if (dropped.length > 0) headers.push(HEADERS.dropped, headerSafe(dropped.join(", ")).slice(0, DROPPED_CHARS_MAX));
   if (served.costMicroUsd !== null) headers.push(HEADERS.costUsd, usdString(served.costMicroUsd));
   return headers;
 }
@@ -52,12 +60,12 @@ export function servedHeaders(served: Served): string[] {
 export function metadataOf(served: Served): Record<string, unknown> {
   const cache = { cache: "bypass", cache_hit: false };
   if (served.expose === "minimal") return { request_id: served.visit.requestId, ...cache };
-  const { deployment } = served.record.hop;
+  const { deployment } = served;
   return {
     request_id: served.visit.requestId,
     provider: deployment.provider,
     deployment: deployment.name,
-    model: served.record.attempt.meter.model ?? deployment.model,
+    model: served.model,
     cost_usd: served.costMicroUsd === null ? null : served.costMicroUsd / 1_000_000,
     latency_ms: served.latencyMs,
     ...cache,

@@ -7,7 +7,8 @@ import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Transport } from "../core/transport.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
-import { Attempt, type AttemptOutcome, type AttemptSpec, type StreamEnd } from "./attempt.ts";
+import { Attempt } from "./attempt.ts";
+import type { AttemptOutcome, AttemptSpec, StreamEnd } from "./attempt-outcome.ts";
 
 const SPEC: AttemptSpec = {
   request: {
@@ -291,7 +292,7 @@ describe("a stream", () => {
     run.call.data(STOP, USAGE, DONE);
     await run.settled();
     expect(run.text()).toBe(ROLE + HI + STOP + DONE);
-    expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+    expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
     expect(run.attempt.meter).toMatchObject({
       usage: { input_tokens: 9, output_tokens: 3 },
       finishReason: "stop",
@@ -322,7 +323,9 @@ describe("a stream", () => {
     run.take();
     expect(run.text()).toBe(HI + STOP);
     await run.settled();
-    expect(run.ends).toEqual([{ failure: null, terminated: false }]);
+    expect(run.ends.map((end) => ({ ...end, heldTerminator: end.heldTerminator?.toString() }))).toEqual([
+      { failure: null, terminated: false, heldTerminator: DONE },
+    ]);
   });
 
   it("comes out the same wherever it was cut, and as whole events", async () => {
@@ -342,7 +345,7 @@ describe("a stream", () => {
         await run.settled();
         expect(run.text()).toBe(whole.replace(USAGE, ""));
         expect(run.given.every((piece) => /\n\n$/.test(piece.toString()))).toBe(true);
-        expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+        expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
       }),
       { numRuns: 60 },
     );
@@ -355,7 +358,7 @@ describe("a stream", () => {
     run.call.data(bytes.subarray(0, 20), bytes.subarray(20)).end();
     expect(await run.attempt.outcome).toEqual({ kind: "streaming" });
     run.take();
-    expect(await run.attempt.end).toEqual({ failure: null, terminated: true });
+    expect(await run.attempt.end).toMatchObject({ failure: null, terminated: true });
     expect(run.text()).toBe(ROLE + HI + STOP + DONE);
     expectNothingLeft(run);
   });
@@ -495,7 +498,7 @@ describe("a stream", () => {
       run.call.data(STOP, USAGE);
       play(run);
       await run.settled();
-      expect(run.ends).toEqual([{ failure: null, terminated: false }]);
+      expect(run.ends).toMatchObject([{ failure: null, terminated: false }]);
       expect(run.attempt.meter).toMatchObject({ finishReason: "stop", usage: { output_tokens: 3 } });
       expectNothingLeft(run);
     });
@@ -505,7 +508,7 @@ describe("a stream", () => {
       run.call.data(STOP, ERROR, DONE);
       await run.settled();
       expect(run.text()).toBe(ROLE + HI + STOP + ERROR + DONE);
-      expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+      expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
     });
 
     it("a finish chunk without its blank line still counts, and what is said behind it stays apart", async () => {
@@ -513,7 +516,7 @@ describe("a stream", () => {
         const run = await begun();
         run.call.data(STOP.slice(0, -cut)).end();
         await run.settled();
-        expect(run.ends).toEqual([{ failure: null, terminated: false }]);
+        expect(run.ends).toMatchObject([{ failure: null, terminated: false }]);
         expect(run.text()).toBe(ROLE + HI + STOP);
       }
     });
@@ -522,7 +525,7 @@ describe("a stream", () => {
       const run = await begun();
       run.call.data(STOP, "data: [DONE] ").end();
       await run.settled();
-      expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+      expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
       expect(run.text()).toBe(`${ROLE}${HI}${STOP}data: [DONE] `);
     });
 
@@ -530,7 +533,7 @@ describe("a stream", () => {
       const run = await begun();
       run.call.data(DONE);
       await run.settled();
-      expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+      expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
       // The connection may end by itself, to be used again; held open, it is closed.
       expect(run.call.aborts).toBe(0);
       run.clock.advance(1_000);
@@ -553,7 +556,7 @@ describe("a stream", () => {
       run.clock.advance(500);
       run.call.error("reset");
       await run.settled();
-      expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+      expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
       expect(run.attempt.meter.endedAt).toBe(0);
       expect(run.call.aborts).toBe(0);
       expectNothingLeft(run);
@@ -775,7 +778,7 @@ describe("a client that leaves", () => {
     await run.settled();
     run.cancel.cancel("client_left");
     await run.settled();
-    expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+    expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
     expect(run.call.aborts).toBe(0);
   });
 
@@ -822,7 +825,7 @@ describe("a transport that calls back before it returns", () => {
     await run.settled();
     run.attempt.take((bytes) => run.given.push(bytes) > 0);
     expect(run.text()).toBe(ROLE + HI + STOP + DONE);
-    expect(run.ends).toEqual([{ failure: null, terminated: true }]);
+    expect(run.ends).toMatchObject([{ failure: null, terminated: true }]);
     expect(run.call.aborts).toBe(0);
     expectNothingLeft(run);
   });

@@ -1,50 +1,19 @@
-import type { ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
-import type {
-  Transport,
-  UpstreamErrorKind,
-  UpstreamHeaders,
-  UpstreamRequest,
-  UpstreamSink,
-} from "../core/transport.ts";
+import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamSink } from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
-import type { AttemptTimeouts } from "../resilience/timeouts.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
-import { EventIntake, type IntakeSpec } from "./event-intake.ts";
+import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";
+import { EventIntake } from "./event-intake.ts";
 import { type Meter, openMeter } from "./meter.ts";
 import { providerFailure } from "./provider-failure.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
 const LINGER_MS = 1_000;
-
-/** What an attempt came to before anything of it could reach the client. */
-export type AttemptOutcome =
-  | { kind: "failed"; failure: ProviderFailure }
-  | { kind: "reply"; body: Buffer; facts: ReplyFacts }
-  /** The commit point: the first real output is here. What was held back comes with the first `take`. */
-  | { kind: "streaming" };
-
-/** How a committed stream ended. */
-export interface StreamEnd {
-  failure: ProviderFailure | null;
-  /** The upstream's own end mark has gone to the client. */
-  terminated: boolean;
-}
-
-/** Takes the bytes of a committed stream. False asks for a pause until `resume`. */
-export type StreamTaker = (bytes: Buffer) => boolean;
-
-/** What one attempt is made of. */
-export interface AttemptSpec extends IntakeSpec {
-  request: UpstreamRequest;
-  stream: boolean;
-  timeouts: AttemptTimeouts;
-}
 
 /**
  * One call to one deployment, with a state of its own: nothing of it is visible to the attempt after it.
@@ -222,21 +191,25 @@ export class Attempt implements UpstreamSink {
   }
 
   /** The whole body, read by the protocol. Whatever stands in it, nothing is thrown into the transport. */
-  #readBody(body: Buffer): { kind: "reply"; body: Buffer; facts: ReplyFacts } | { failure: ProviderFailure } {
+  #readBody(body: Buffer): Extract<AttemptOutcome, { kind: "reply" }> | { failure: ProviderFailure } {
     const { protocol, quirks, stream } = this.#spec;
     const { meter } = this;
     const status = meter.httpStatus ?? 0;
     const now = this.#clock.now();
     try {
       if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.#headers, body, now) };
-      const facts = protocol.readReply(body, quirks, now);
+      const contentType = this.#headers["content-type"] ?? "application/octet-stream";
+      const facts = protocol.readReply(body, quirks, now, contentType);
       meter.usage = facts.usage;
       if ("failure" in facts) return facts;
-      if (stream) return { failure: this.#invalid("a stream was asked for and one JSON body came") };
+      if (stream && !protocol.mayAnswerWhole) {
+        return { failure: this.#invalid("a stream was asked for and one JSON body came") };
+      }
       meter.model = facts.model;
       meter.finishReason = facts.finishReason;
       meter.outputChars = facts.outputChars;
-      return { kind: "reply", body, facts };
+      const { rewrite } = this.#spec;
+      return { kind: "reply", body: rewrite ? rewrite(body) : body, facts, contentType };
     } catch (error) {
       return { failure: this.#invalid(messageOf(error)) };
     }
@@ -260,12 +233,16 @@ export class Attempt implements UpstreamSink {
       // A preamble over its bound is no preamble any more: it is not worth losing.
       const fits = this.#heldBytes + bytes.length <= LIMITS.preambleBytesMax;
       if (this.meter.firstOutputAt === null && fits) return this.#holdBack(bytes);
-      this.#phase = "committed";
-      this.#armTimer();
-      this.#resolveOutcome({ kind: "streaming" });
+      this.#commit();
     }
     if (this.#take) this.#deliver(bytes);
     else this.#holdBack(bytes);
+  }
+
+  #commit(): void {
+    this.#phase = "committed";
+    this.#armTimer();
+    this.#resolveOutcome({ kind: "streaming" });
   }
 
   #holdBack(bytes: Buffer): void {
@@ -294,11 +271,11 @@ export class Attempt implements UpstreamSink {
   /** The stream has ended. It is whole when it said why it stopped, or closed with its own end mark after some output. */
   #settle(intake: EventIntake): void {
     const whole = intake.finished || (intake.sawTerminator && this.meter.firstOutputAt !== null);
-    if (!whole || this.#phase !== "committed") {
-      return this.#fail(this.#broken("invalid_response", "the stream ended before its finish reason"));
-    }
+    if (!whole) return this.#fail(this.#broken("invalid_response", "the stream ended before its finish reason"));
+    // An answer that says nothing but why it stopped (a filter's) may have no bytes before its very end.
+    if (this.#phase === "waiting") this.#commit();
     this.#close();
-    this.#resolveEnd({ failure: null, terminated: intake.terminated });
+    this.#resolveEnd({ failure: null, ...marksOf(intake) });
     if (!this.#call.open) return;
     // The connection is left to end by itself, so that it can be used again; one that does not is closed.
     this.#call.throttle(false);
@@ -314,7 +291,7 @@ export class Attempt implements UpstreamSink {
     this.#close();
     this.#call.abort();
     if (!committed) this.#resolveOutcome({ kind: "failed", failure: reason });
-    else this.#resolveEnd({ failure: whole ? null : reason, terminated: intake?.terminated === true });
+    else this.#resolveEnd({ failure: whole ? null : reason, ...marksOf(intake) });
   }
 
   #isOver(): boolean {
@@ -389,6 +366,10 @@ function isGood(status: number | null): boolean {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function marksOf(intake: EventIntake | null): Pick<StreamEnd, "terminated" | "heldTerminator"> {
+  return { terminated: intake?.terminated === true, heldTerminator: intake?.heldTerminator ?? null };
 }
 
 function joined(pieces: readonly Buffer[]): Buffer {

@@ -13,11 +13,17 @@ export interface Caller {
 const CREDENTIAL_CHARS_MAX = 4_096;
 
 /**
- * Whose key is this? From `authorization: Bearer`, `x-api-key`, `api-key` or `x-goog-api-key`.
+ * Whose key is this? From `authorization: Bearer`, `x-api-key`, `api-key` or `x-goog-api-key`, else `inPath`, where the
+ * path's dialect has it in the query (Gemini's `key`).
  * Throws invalid_api_key for none, an unknown, a revoked or an expired one. Never asks a database.
  */
-export function authenticate(plane: DataPlane, runtime: Runtime, header: (name: string) => string | undefined): Caller {
-  const credential = credentialOf(header);
+export function authenticate(
+  plane: DataPlane,
+  runtime: Runtime,
+  header: (name: string) => string | undefined,
+  inPath?: string,
+): Caller {
+  const credential = credentialOf(header) ?? (inPath?.trim() || null);
   if (credential === null) {
     throw new GatewayError("invalid_api_key", "no API key was sent; send authorization: Bearer sg_…");
   }

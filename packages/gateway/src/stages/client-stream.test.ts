@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { chatCall } from "../../test/support/call.ts";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -28,11 +29,12 @@ class Wire {
   }
 }
 
-const PING = openaiChat.keepalive.toString();
+const CALL = chatCall({ stream: true });
+const PING = openaiChat.streamShape(CALL).keepalive.toString();
 
 function streamTo(wire: Wire, keepaliveMs: number | null = 15_000): { client: ClientStream; clock: VirtualClock } {
   const clock = new VirtualClock();
-  const client = new ClientStream(wire as unknown as Exchange, openaiChat, clock, keepaliveMs, [
+  const client = new ClientStream(wire as unknown as Exchange, openaiChat, CALL, clock, keepaliveMs, [
     "x-request-id",
     "req_1",
   ]);

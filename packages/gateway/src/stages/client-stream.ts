@@ -1,11 +1,10 @@
+import type { Call } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Protocol } from "../protocols/protocol.ts";
+import type { Protocol, StreamShape } from "../protocols/protocol.ts";
 
 const STREAM_HEADERS = [
-  "content-type",
-  "text/event-stream; charset=utf-8",
   "cache-control",
   "no-cache",
   // Tells nginx and its like not to collect the stream.
@@ -21,21 +20,28 @@ export class ClientStream {
   readonly #exchange: Exchange;
   readonly #protocol: Protocol;
   readonly #clock: Clock;
+  readonly #call: Call;
+  readonly #shape: StreamShape;
   readonly #keepaliveMs: number | null;
   readonly #earlyHeaders: readonly string[];
   #lastSentAt: number;
   #timer: Timer | null = null;
+  /** Something of an answer has gone out, and not only pings. */
+  #begun = false;
 
   /** `earlyHeaders` go out when silence commits the stream before anybody has answered. */
   constructor(
     exchange: Exchange,
     protocol: Protocol,
+    call: Call,
     clock: Clock,
     keepaliveMs: number | null,
     earlyHeaders: readonly string[],
   ) {
     this.#exchange = exchange;
     this.#protocol = protocol;
+    this.#call = call;
+    this.#shape = protocol.streamShape(call);
     this.#clock = clock;
     this.#keepaliveMs = keepaliveMs;
     this.#earlyHeaders = earlyHeaders;
@@ -45,12 +51,17 @@ export class ClientStream {
 
   /** Sends the head, unless silence has already done so. */
   begin(headers: readonly string[]): void {
-    this.#exchange.begin(200, [...STREAM_HEADERS, ...headers]);
+    this.#exchange.begin(200, ["content-type", this.#shape.contentType, ...STREAM_HEADERS, ...headers]);
     this.#lastSentAt = this.#clock.monotonic();
   }
 
   /** Sends bytes; false when the client is behind. */
   write(bytes: Buffer): boolean {
+    this.#begun = true;
+    return this.#send(bytes);
+  }
+
+  #send(bytes: Buffer): boolean {
     this.#lastSentAt = this.#clock.monotonic();
     return this.#exchange.write(bytes);
   }
@@ -62,7 +73,7 @@ export class ClientStream {
 
   /** The one in-band error, for a stream whose head is out. */
   fail(error: GatewayError, requestId: string): void {
-    this.end(this.#protocol.encodeStreamError(error, requestId));
+    this.end(this.#protocol.encodeStreamError(error, requestId, this.#call, this.#begun));
   }
 
   /** Stops the pings. Has to be called however the stream ends. */
@@ -78,7 +89,7 @@ export class ClientStream {
     this.#timer = this.#clock.after(Math.max(1, due), () => {
       if (this.#clock.monotonic() >= this.#lastSentAt + (this.#keepaliveMs ?? 0)) {
         this.begin(this.#earlyHeaders);
-        this.write(this.#protocol.keepalive);
+        this.#send(this.#shape.keepalive);
       }
       this.#watch();
     });

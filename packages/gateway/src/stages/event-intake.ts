@@ -2,7 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
 import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
-import type { Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
+import type { Dresser, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
+import type { StreamWriter } from "../protocols/translation.ts";
 import { type Meter, meterPart } from "./meter.ts";
 
 const LF = Buffer.from("\n");
@@ -13,6 +14,10 @@ const HALF_CRLF = /^\n\r$/;
 export interface IntakeSpec {
   protocol: Protocol;
   quirks: Quirks;
+  /** Says the stream in the client's dialect; null where its bytes go on. */
+  writer: StreamWriter | null;
+  /** Changes the bytes that go on; null: nothing. */
+  dresser: Dresser | null;
   /** Answers asked for (`n`): each has a finish reason of its own. */
   choices: number;
   /** The client asked to see usage: its chunk is forwarded. */
@@ -43,6 +48,8 @@ export class EventIntake {
   sawTerminator = false;
   /** The end mark is among the bytes that went on. */
   terminated = false;
+  /** The upstream's end mark, where it was kept back. */
+  heldTerminator: Buffer | null = null;
 
   constructor(spec: IntakeSpec, meter: Meter, clock: Clock) {
     this.#spec = spec;
@@ -65,7 +72,7 @@ export class EventIntake {
       this.#splitter.end((event) => this.#onEvent(event, forward));
       // Whatever is said after an event without its blank line would be taken for more of it. After an end mark nothing is.
       const last = forward[forward.length - 1];
-      if (last && !this.sawTerminator) forward.push(missingBlankLine(last));
+      if (last && !this.sawTerminator && !this.#spec.writer) forward.push(missingBlankLine(last));
     });
   }
 
@@ -84,14 +91,18 @@ export class EventIntake {
 
   #onEvent(event: SseEvent, forward: Buffer[]): void {
     if (this.#said || this.sawTerminator) return;
+    const { writer, dresser } = this.#spec;
     if (event.data === null) {
-      forward.push(event.raw);
+      // Comments of another dialect's server are its own affair.
+      if (!writer) forward.push(dresser ? dresser.event(event.raw, null) : event.raw);
       return;
     }
     const reading = this.#reader.read(event.data, event.name);
     for (const part of reading.parts) {
       if (part.type !== "error") {
         meterPart(this.#meter, part, this.#clock.monotonic());
+        const said = writer?.write(part);
+        if (said) forward.push(said);
       } else if (!this.finished) {
         // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
         this.#said = part.failure;
@@ -100,11 +111,15 @@ export class EventIntake {
     }
     if (reading.terminator) {
       this.sawTerminator = true;
-      if (this.#spec.holdTerminator) return;
+      if (writer) return;
+      if (this.#spec.holdTerminator) {
+        this.heldTerminator = dresser ? dresser.event(event.raw, event.data) : event.raw;
+        return;
+      }
       this.terminated = true;
     }
-    if (reading.usageOnly && !this.#spec.showsUsage) return;
-    forward.push(event.raw);
+    if (writer || (reading.usageOnly && !this.#spec.showsUsage)) return;
+    forward.push(dresser ? dresser.event(event.raw, event.data) : event.raw);
     // What follows an end mark is not waited for: where its last CRLF was cut in two, the LF is still to come.
     if (reading.terminator && HALF_CRLF.test(event.raw.toString("latin1", event.raw.length - 2))) forward.push(LF);
   }

@@ -1,19 +1,27 @@
 import type { Call, ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { translateReply, writerFor } from "../protocols/translate.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { attemptTimeouts, totalTimeoutMs } from "../resilience/timeouts.ts";
 import type { AttemptRecord, Lease } from "./admit.ts";
 import { Attempt } from "./attempt.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import type { Hop, Plan } from "./route.ts";
+import { deploymentToken, type Hop, type Plan } from "./route.ts";
 import type { Visit } from "./visit.ts";
 
 /** An answer that is ready to go out: whole, or a stream at its commit point. */
-export type Executed =
-  | { kind: "reply"; record: AttemptRecord; body: Buffer; facts: ReplyFacts }
-  | { kind: "stream"; record: AttemptRecord };
+export type Executed = ExecutedReply | { kind: "stream"; record: AttemptRecord };
+
+/** A whole answer, as the upstream sent it. */
+export interface ExecutedReply {
+  kind: "reply";
+  record: AttemptRecord;
+  body: Buffer;
+  facts: ReplyFacts;
+  contentType: string;
+}
 
 /** What execute is asked to do. */
 export interface Work {
@@ -46,7 +54,7 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     const outcome = await record.attempt.outcome;
     visit.waitedMs += plane.clock.monotonic() - record.attempt.meter.startedAt;
     if (outcome.kind === "streaming") return { kind: "stream", record };
-    if (outcome.kind === "reply") return { kind: "reply", record, body: outcome.body, facts: outcome.facts };
+    if (outcome.kind === "reply") return { ...outcome, record };
     record.failure = outcome.failure;
     plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
     const step = decide(plane, work, outcome.failure, hopIndex, attemptsHere, deadline);
@@ -70,13 +78,28 @@ function startAttempt(
   deadline: number,
   cancel: Cancel,
 ): AttemptRecord {
-  const { call, plan } = work;
-  const { deployment, provider, protocol, pool } = hop;
+  const { visit, call, plan } = work;
+  const { deployment, provider, protocol, crossing, pool } = hop;
+  const client = visit.protocol;
   const remainingMs = deadline - plane.clock.monotonic();
+  const { request, dropped } = provider.request({ call, protocol, deployment, crossing, pool, header: work.header });
+  const shown = {
+    call,
+    requestId: visit.requestId,
+    createdS: Math.floor(visit.startedAt / 1_000),
+    model: deployment.model,
+  };
+  const writer = crossing && call.stream ? writerFor(client, shown) : null;
+  const dresser = crossing ? null : (client.dress?.(call, deploymentToken(deployment)) ?? null);
   const attempt = new Attempt(
     {
-      request: provider.request({ call, protocol, deployment, pool, header: work.header }),
+      request,
       protocol,
+      rewrite: crossing
+        ? (body) => translateReply(client, protocol, body, provider.quirks, shown)
+        : dresser && ((body) => dresser.reply(body)),
+      writer,
+      dresser,
       quirks: provider.quirks,
       stream: call.stream,
       choices: call.choices,
@@ -88,7 +111,7 @@ function startAttempt(
     plane.clock,
     cancel,
   );
-  return { hop, attempt, retry, failure: null };
+  return { hop, attempt, retry, dropped, writer, dresser, failure: null };
 }
 
 function decide(

@@ -8,6 +8,7 @@ import type { Provider } from "../providers/provider.ts";
 import type { RetryBudget } from "../resilience/retry-budget.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { TokenCounter } from "../tokens/token-counter.ts";
 import type { RefusalMeter } from "./refusals.ts";
 
 /** One generation of the config with what was built from it: swapped whole, read by a request once. */
@@ -16,6 +17,8 @@ export interface Runtime {
   providers: ReadonlyMap<string, Provider>;
   /** A deployment for a `provider/model` name that the config does not list. */
   rawDeployment(provider: string, model: string): Deployment;
+  /** Those made so far. */
+  madeDeployments(): Iterable<Deployment>;
 }
 
 /** Client keys in memory, by the sha256 of the whole key (lower-case hex). */
@@ -32,6 +35,7 @@ export interface DataPlane {
   keys: KeyRing;
   retryBudget: RetryBudget;
   refusals: RefusalMeter;
+  tokens: TokenCounter;
   waits: Waits;
   log: Log;
   metrics: Metrics;

@@ -1,15 +1,18 @@
 import type { CostState } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
-import type { ProviderFailure } from "../core/errors.ts";
+import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
+import type { Dresser, Protocol } from "../protocols/protocol.ts";
 import type { Lease } from "./admit.ts";
 import { metadataOf, type Served, servedHeaders } from "./answer-headers.ts";
 import type { ClientStream } from "./client-stream.ts";
-import type { Executed } from "./execute.ts";
+import type { Executed, ExecutedReply } from "./execute.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
 import { attemptRows, fallbackDepth, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
+
+const IS_JSON = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 /** What responding needs besides the answer itself. */
 export interface Answering {
@@ -31,13 +34,24 @@ export async function respond(
 ): Promise<ProviderFailure | null> {
   if (executed.kind === "reply") {
     const served = servedOf(plane, executed, answering, true);
-    const { protocol } = executed.record.hop;
-    const body = answering.metadata ? protocol.decorateReply(executed.body, metadataOf(served)) : executed.body;
-    exchange.respond(200, ["content-type", "application/json", ...servedHeaders(served)], body);
+    const { protocol } = answering.visit;
+    const { body } = executed;
+    // A whole answer to a call that was to stream: too late once silence has begun the stream.
+    if (exchange.headSent) throw new GatewayError("all_providers_failed", "the answer is no stream, and one has begun");
+    const contentType = contentTypeOf(protocol, executed);
+    const decorated = answering.metadata && IS_JSON.test(contentType);
+    const shown = decorated ? protocol.decorateReply(body, metadataOf(served)) : body;
+    exchange.respond(200, ["content-type", contentType, ...servedHeaders(served)], shown);
     return null;
   }
   if (!client) throw new Error("a stream came back for a call that asked for none");
   return stream(plane, exchange, client, executed, answering);
+}
+
+/** A translated answer is JSON in every dialect; what else an answer is, its upstream says: sound, subtitles. */
+function contentTypeOf(client: Protocol, { record, contentType }: ExecutedReply): string {
+  const plain = client.operation === "speech" || client.operation === "transcription";
+  return plain && !record.hop.crossing ? contentType : "application/json";
 }
 
 async function stream(
@@ -48,20 +62,19 @@ async function stream(
   answering: Answering,
 ): Promise<ProviderFailure | null> {
   const { record } = executed;
-  const { attempt } = record;
-  const { protocol } = record.hop;
+  const { attempt, dresser, writer } = record;
+  const { protocol } = answering.visit;
   client.begin(servedHeaders(servedOf(plane, executed, answering, false)));
   exchange.onDrain(() => attempt.resume());
   attempt.take((bytes) => client.write(bytes));
   const committedAt = plane.clock.monotonic();
-  const { failure, terminated } = await attempt.end;
+  const { failure, terminated, heldTerminator } = await attempt.end;
   answering.visit.waitedMs += plane.clock.monotonic() - committedAt;
   if (failure === null) {
-    const tail = answering.metadata
-      ? [protocol.encodeStreamMetadata(metadataOf(servedOf(plane, executed, answering, true)))]
-      : [];
-    if (!terminated) tail.push(protocol.terminator);
-    client.end(tail.length > 0 ? Buffer.concat(tail) : undefined);
+    const metadata = answering.metadata ? metadataOf(servedOf(plane, executed, answering, true)) : null;
+    if (writer) client.end(writer.end(metadata));
+    else if (metadata) client.end(closing(protocol.endWithMetadata(heldTerminator, metadata, answering.call), dresser));
+    else client.end(closing(terminated ? null : protocol.terminator, dresser));
     return null;
   }
   record.failure = failure;
@@ -72,15 +85,26 @@ async function stream(
   return failure;
 }
 
+/** The last bytes of a stream that was passed on. */
+function closing(mark: Buffer | null, dresser: Dresser | null): Buffer | undefined {
+  const dressed = dresser?.end() ?? null;
+  if (mark && dressed) return Buffer.concat([mark, dressed]);
+  return mark ?? dressed ?? undefined;
+}
+
 /** `over`: the answer is complete, so that its cost can be told. */
 function servedOf(plane: DataPlane, executed: Executed, answering: Answering, over: boolean): Served {
   const { visit, call, lease, expose } = answering;
+  const { record } = executed;
+  const { deployment } = record.hop;
   const latency = plane.clock.monotonic() - visit.arrivedAt;
   const sum = over ? sumOf(attemptRows(lease.attempts, call, visit.startedAt)) : null;
   return {
     visit,
     alias: call.alias,
-    record: executed.record,
+    deployment,
+    model: record.attempt.meter.model ?? deployment.model,
+    dropped: record.dropped,
     attempts: lease.attempts.length,
     fallbackDepth: fallbackDepth(lease.attempts),
     costMicroUsd: sum && isKnown(sum.cost_state) ? sum.cost_micro_usd : null,

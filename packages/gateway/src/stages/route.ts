@@ -1,18 +1,25 @@
+import { hash } from "node:crypto";
 import type { Deployment, Route } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { type Crossing, openCrossing, translates } from "../protocols/translate.ts";
 import type { Provider } from "../providers/provider.ts";
 import { deniesDeployment } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf, type Target } from "./authorize.ts";
 import type { Runtime } from "./plane.ts";
 
+/** Computed once for each deployment of a snapshot. */
+const TOKENS = new WeakMap<Deployment, string>();
+
 /** One deployment of a plan, with everything needed to call it. */
 export interface Hop {
   deployment: Deployment;
   provider: Provider;
   protocol: Protocol;
+  /** The call on its way to another dialect; null when the client's bytes go on. */
+  crossing: Crossing | null;
   /** Bounded name under which its connections and its retry budget are kept: raw models of one provider share one. */
   pool: string;
 }
@@ -22,6 +29,8 @@ export interface Removed {
   deployment: string;
   gate: "permission" | "capability" | "expressibility";
   reason: string;
+  /** What it cannot express, in the client's words. */
+  fields?: string[];
 }
 
 /** Where a call goes: ordered deployments, and why the others are not among them. */
@@ -32,6 +41,8 @@ export interface Plan {
   rule: "chain" | "raw";
   settings: Omit<Route, "alias" | "chain">;
   hops: readonly [Hop, ...Hop[]];
+  /** The first deployment has no endpoint for counting tokens: the gateway counts them itself. */
+  countsHere: boolean;
   removed: Removed[];
 }
 
@@ -39,36 +50,61 @@ export interface Plan {
  * Alias → ordered deployments. Static gates only: a deployment the caller is denied leaves the chain, and so does one whose
  * provider has no such endpoint or does not speak the client's protocol. Throws when the chain is emptied, naming the gate.
  */
-export function route(runtime: Runtime, caller: Caller, call: Call, target: Target): Plan {
+export function route(runtime: Runtime, caller: Caller, client: Protocol, call: Call, target: Target): Plan {
   const { snapshot } = runtime;
   const found = snapshot.routes.get(target.name);
   const deployments = found
     ? found.chain.flatMap((name) => snapshot.deployments.get(name) ?? [])
     : [rawDeployment(runtime, target)];
+  const settings = found ?? snapshot.rawRoute;
+  // Decoded for translation once, and only when somebody in the chain needs it.
+  let crossing: Crossing | null | undefined;
+  const asked: Asked = {
+    client,
+    call,
+    dropUnsupported: settings.dropUnsupported,
+    crossing: () => {
+      if (crossing === undefined) crossing = openCrossing(client, call);
+      return crossing;
+    },
+  };
   const removed: Removed[] = [];
   const hops: Hop[] = [];
   for (const deployment of deployments) {
-    const hop = gate(runtime, caller, call, deployment);
+    const hop = gate(runtime, caller, asked, deployment);
     if ("reason" in hop) removed.push(hop);
     else hops.push(hop);
   }
   const [first, ...rest] = hops;
   if (!first) throw emptied(call, removed);
+  const countsHere = !speaks(first);
   return {
     route: target.name,
     rule: target.raw ? "raw" : "chain",
-    settings: found ?? snapshot.rawRoute,
-    hops: [first, ...rest],
+    settings,
+    hops: [first, ...(countsHere ? [] : rest.filter(speaks))],
+    countsHere,
     removed,
   };
 }
 
-function gate(runtime: Runtime, caller: Caller, call: Call, deployment: Deployment): Hop | Removed {
+/** What the gates look at. */
+interface Asked {
+  client: Protocol;
+  call: Call;
+  dropUnsupported: boolean;
+  crossing: () => Crossing | null;
+}
+
+function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deployment): Hop | Removed {
+  const { client, call } = asked;
   if (deniesDeployment(policiesOf(caller), deployment)) {
     return { deployment: deployment.name, gate: "permission", reason: "denied to this key" };
   }
   const provider = runtime.providers.get(deployment.provider);
-  const protocol = provider?.speaks(call.operation);
+  // Any deployment's tokens can be counted, if need be by the gateway.
+  const counter = client.translation?.family === "count" ? client : undefined;
+  const protocol = provider && (protocolFor(provider, client, deployment.api) ?? counter);
   if (!provider || !protocol) {
     return {
       deployment: deployment.name,
@@ -76,15 +112,46 @@ function gate(runtime: Runtime, caller: Caller, call: Call, deployment: Deployme
       reason: `its provider has no ${call.operation} endpoint`,
     };
   }
-  if (protocol.name !== call.dialect) {
-    return { deployment: deployment.name, gate: "expressibility", reason: `it speaks ${protocol.name}` };
+  if (call.pinnedTo !== null && call.pinnedTo !== deploymentToken(deployment)) {
+    return { deployment: deployment.name, gate: "permission", reason: "the ids in the request are another one's" };
+  }
+  const crossing = protocol === client ? null : asked.crossing();
+  if (crossing && !asked.dropUnsupported) {
+    const target = { model: deployment.model, quirks: provider.quirks, maxOutputTokens: deployment.maxOutputTokens };
+    const fields = crossing.inexpressible(protocol, target);
+    if (fields.length > 0) {
+      const reason = `${protocol.api} cannot express ${fields.join(", ")}`;
+      return { deployment: deployment.name, gate: "expressibility", reason, fields };
+    }
   }
   const pool = runtime.snapshot.deployments.has(deployment.name) ? deployment.name : `${deployment.provider}/*`;
-  return { deployment, provider, protocol, pool };
+  return { deployment, provider, protocol, crossing, pool };
+}
+
+function speaks({ provider, protocol }: Hop): boolean {
+  return provider.protocols.includes(protocol);
+}
+
+/** The provider's protocol for a client: the one the deployment names, the client's own, or the first it translates to. */
+function protocolFor(provider: Provider, client: Protocol, api: string | null): Protocol | undefined {
+  const { protocols } = provider;
+  const own = protocols.find((protocol) => protocol === client);
+  if (api === null) return own ?? protocols.find((protocol) => translates(client, protocol));
+  const named = protocols.find((protocol) => protocol.api === api && translates(client, protocol));
+  // What the named API has no say in (embeddings beside a chat API) stays what it is.
+  return own?.api === api || !named ? own : named;
 }
 
 function emptied(call: Call, removed: readonly Removed[]): GatewayError {
   const reasons = removed.map((entry) => `${entry.deployment} (${entry.reason})`).join(", ");
+  // Nobody else can resolve a provider's id, and whose it is instead is not told.
+  if (call.pinnedTo !== null && removed.every((entry) => entry.gate === "permission")) {
+    return new GatewayError(
+      "invalid_request",
+      `the ids in the request belong to no deployment behind ${JSON.stringify(call.alias)} that this key may use`,
+      { param: "previous_response_id" },
+    );
+  }
   if (removed.every((entry) => entry.gate === "permission")) {
     return new GatewayError(
       "model_not_allowed",
@@ -95,13 +162,24 @@ function emptied(call: Call, removed: readonly Removed[]): GatewayError {
       },
     );
   }
+  const field = removed.find((entry) => entry.fields)?.fields?.[0];
   return new GatewayError(
     "unsupported_feature",
     `no deployment behind ${JSON.stringify(call.alias)} can serve this: ${reasons}`,
-    {
-      param: "model",
-    },
+    { param: field ?? "model" },
   );
+}
+
+/**
+ * An opaque, stable name for a deployment, for ids that have to find their way back to it (ruling 23): the account and the
+ * deployment, since a provider's ids are its account's.
+ */
+export function deploymentToken(deployment: Deployment): string {
+  const known = TOKENS.get(deployment);
+  if (known !== undefined) return known;
+  const token = hash("sha256", `${deployment.provider}\n${deployment.name}`, "hex").slice(0, 12);
+  TOKENS.set(deployment, token);
+  return token;
 }
 
 /** `deployment:NAME` as configured, or `provider/model` with the defaults. */

@@ -1,7 +1,7 @@
 import { type AttemptRow, type CostState, noUsage, type RequestRow, type Usage } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
-import { costOf } from "../core/money.ts";
+import { costOf, type Price } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
 import type { AttemptRecord } from "./admit.ts";
@@ -97,6 +97,7 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
   const { meter } = attempt;
   const { usage, estimated } = usageOf(meter, failure, call);
   const price = priceAt(hop.deployment.prices, atMs);
+  const basis = { usage, estimated, price, unmeasured: estimated && !isEstimable(call) };
   return {
     n,
     deployment: hop.deployment.name,
@@ -107,7 +108,7 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
     http_status: meter.httpStatus,
     usage,
     cost_micro_usd: price ? costOf(usage, price) : 0,
-    cost_state: costState(usage, estimated, price !== null),
+    cost_state: costState(basis, call),
     latency_ms: round((meter.endedAt ?? meter.startedAt) - meter.startedAt),
     ttft_ms: meter.firstOutputAt === null ? null : round(meter.firstOutputAt - meter.startedAt),
     hedge: false,
@@ -127,8 +128,9 @@ function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { u
   if (meter.usage) return reportedUsage(meter, meter.usage, failure);
   const cut = failure !== null && (meter.outputChars > 0 || failure.broken === true);
   const billed = failure === null || (meter.sentAt !== null && cut);
-  if (!billed) return { usage: noUsage(), estimated: false };
   const usage = noUsage();
+  if (!billed || call.operation === "count_tokens") return { usage, estimated: false };
+  if (!isEstimable(call)) return { usage, estimated: true };
   usage.input_tokens = call.inputTokensEstimate;
   usage.output_tokens = Math.ceil(meter.outputChars / CHARS_PER_TOKEN);
   return { usage, estimated: true };
@@ -145,9 +147,34 @@ function reportedUsage(
   return { usage: { ...usage, output_tokens: usage.output_tokens + unreported }, estimated: true };
 }
 
-function costState(usage: Usage, estimated: boolean, priced: boolean): CostState {
-  if (!priced && usage.input_tokens + usage.output_tokens > 0) return "unknown";
-  return estimated ? "estimated" : "known";
+/** Billed by pictures, seconds or characters: what it used, where nobody reports it, no number of text tokens says. */
+const UNESTIMABLE: ReadonlySet<Call["operation"]> = new Set(["images", "speech", "transcription"]);
+
+/** Can what a call uses be told from its text, where the provider does not report it? */
+export function isEstimable(call: Call): boolean {
+  return !UNESTIMABLE.has(call.operation);
+}
+
+/** What a cost is made of. `unmeasured`: something was used, and nobody knows how much of it. */
+interface CostBasis {
+  usage: Usage;
+  estimated: boolean;
+  price: Price | null;
+  unmeasured: boolean;
+}
+
+function costState({ usage, estimated, price, unmeasured }: CostBasis, call: Call): CostState {
+  const used = unmeasured || usage.input_tokens + usage.output_tokens > 0;
+  if (used && !price) return "unknown";
+  // A price of nothing holds for any amount.
+  if (unmeasured) return price && isFree(price) ? "known" : "unknown";
+  // The book's rates are those of text, and some of these tokens are not; a configured price is the operator's word.
+  const byText = used && !isEstimable(call) && price?.source === "book" && !isFree(price);
+  return estimated || byText ? "estimated" : "known";
+}
+
+function isFree(price: Price): boolean {
+  return [price, ...price.tiers.map(({ rates }) => rates)].every((rates) => rates.input + rates.output === 0);
 }
 
 /** The sum of a request's attempts: tokens, money, and the least certain of their cost states. */

@@ -1,9 +1,13 @@
 import type { Fault, Plan, Position } from "../models/plan.ts";
+import type { Problem } from "../models/problem.ts";
+import { OPENAI_MANNERS } from "../openai-manners.ts";
 import type { Stamp, Step, WireFormat, WireRequest } from "../wire.ts";
 import { type Delivery, delivery, type Ending, type Piece } from "./delivery.ts";
 import type { Headers } from "./failure.ts";
 import { type Moment, spread } from "./spread.ts";
-import { frame, framingOf } from "./sse.ts";
+import { type Framing, frame, framingOf } from "./sse.ts";
+
+type Failed = (problem: Problem, named: boolean, sent: number) => readonly Step[];
 
 /** The events that are sent, and how it ends. */
 interface Course {
@@ -22,12 +26,16 @@ export function arrangeStream(
 ): Delivery {
   const { settings, fault } = plan;
   const moments = spread(request.steps(plan, stamp), plan.usage);
-  const course = fault === null ? { moments, ending: "end" as const, whole: true } : withFault(moments, fault, wire);
+  const failed = (problem: Problem, named: boolean, sent: number): readonly Step[] =>
+    request.errorSteps?.(problem, plan, stamp, sent) ?? [wire.errorStep(problem, named)];
+  const course =
+    fault === null ? { moments, ending: "end" as const, whole: true } : withFault(moments, fault, wire, failed);
+  const manners = wire.manners ?? OPENAI_MANNERS;
   const first = settings.first_token ?? 0;
   // Providers send headers with the first token; a preamble or keep-alive comments need them earlier.
   const early = settings.preamble !== undefined || settings.keepalive !== undefined;
   const all: Record<string, string> = { ...headers };
-  all["content-type"] = "text/event-stream; charset=utf-8";
+  all["content-type"] = manners.streamType;
   all["cache-control"] = "no-cache";
   if (plan.gzip) all["content-encoding"] = "gzip";
   return delivery({
@@ -35,19 +43,20 @@ export function arrangeStream(
     headers: all,
     silent: fault !== null && "at" in fault && fault.at === "nothing",
     headWaitMs: (settings.latency ?? 0) + (early ? 0 : first),
-    pieces: piecesOf(course.moments, plan, early ? first : 0),
+    pieces: piecesOf(course, plan, framingOf(plan, manners), early ? first : 0),
     ending: course.ending,
     whole: course.whole,
     chunkBytes: settings.chunk ?? 0,
     gzip: plan.gzip,
     keepaliveMs: settings.keepalive ?? 0,
+    keepalive: manners.keepalive,
   });
 }
 
-function piecesOf(moments: readonly Moment[], plan: Plan, firstMs: number): Piece[] {
-  const framing = framingOf(plan);
+function piecesOf({ moments, whole }: Course, plan: Plan, framing: Framing, firstMs: number): Piece[] {
   const betweenMs = plan.settings.between ?? 0;
   const half = plan.fault?.kind === "half";
+  const closes = whole || plan.fault?.kind === "error";
   let deltas = 0;
   return moments.map(({ step, output, reasoning }, i) => {
     let waitMs = 0;
@@ -55,13 +64,14 @@ function piecesOf(moments: readonly Moment[], plan: Plan, firstMs: number): Piec
       waitMs = deltas === 0 ? firstMs : betweenMs;
       deltas += 1;
     }
-    const data = half ? halfOf(step.data) : frame(step, framing, i === moments.length - 1);
+    const place = { first: i === 0, last: i === moments.length - 1, whole: closes };
+    const data = half ? halfOf(step.data, framing) : frame(step, framing, place);
     return { data, waitMs, output, reasoning, reportsUsage: step.reportsUsage === true };
   });
 }
 
 /** Cuts the events where the fault strikes and says how the connection goes on from there. */
-function withFault(moments: readonly Moment[], fault: Fault, wire: WireFormat): Course {
+function withFault(moments: readonly Moment[], fault: Fault, { endStep }: WireFormat, failed: Failed): Course {
   if (fault.kind === "half") return { moments: moments.slice(0, 1), ending: "end", whole: false };
   if (!("at" in fault)) return { moments, ending: "end", whole: true };
   const at = indexOf(moments, fault.at);
@@ -69,13 +79,14 @@ function withFault(moments: readonly Moment[], fault: Fault, wire: WireFormat): 
   const { output, reasoning } = before.at(-1) ?? { output: 0, reasoning: 0 };
   const moment = (step: Step): Moment => ({ step, output, reasoning });
   if (fault.kind === "broken") {
-    const bad = moment({ kind: "open", data: '{"broken":[{"at":' });
+    const event = moments[at]?.step.event;
+    const bad = moment({ kind: "open", data: '{"broken":[{"at":', ...(event !== undefined && { event }) });
     return { moments: [...before, bad, ...moments.slice(at)], ending: "end", whole: true };
   }
   if (fault.kind === "error") {
-    const end = fault.done && wire.endStep !== null ? [moment(wire.endStep)] : [];
-    const error = moment(wire.errorStep(fault.problem, fault.named));
-    return { moments: [...before, error, ...end], ending: "end", whole: false };
+    const end = fault.done && endStep !== null ? [moment(endStep)] : [];
+    const errors = failed(fault.problem, fault.named, before.length).map(moment);
+    return { moments: [...before, ...errors, ...end], ending: "end", whole: false };
   }
   const opening = before[0];
   const again = opening === undefined ? [] : Array.from({ length: (fault.openings ?? 1) - 1 }, () => opening);
@@ -93,6 +104,6 @@ function indexOf(moments: readonly Moment[], at: Position): number {
   return index < 0 ? moments.length : index;
 }
 
-function halfOf(text: string): string {
-  return `data: ${text.slice(0, Math.ceil(text.length / 2))}`;
+function halfOf(text: string, { array }: Framing): string {
+  return `${array ? "[" : "data: "}${text.slice(0, Math.ceil(text.length / 2))}`;
 }

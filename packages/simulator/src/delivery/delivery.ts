@@ -28,8 +28,9 @@ export interface Delivery {
   /** Body bytes are written in pieces of this size; 0 = as they come. */
   readonly chunkBytes: number;
   readonly gzip: boolean;
-  /** While waiting, a comment is sent this often; 0 = never. */
+  /** While waiting, `keepalive` is sent this often; 0 = never. */
   readonly keepaliveMs: number;
+  readonly keepalive: string;
 }
 
 /** A delivery with the given parts and nothing unusual. Field by field: spreading is slow, and this is hot. */
@@ -45,6 +46,7 @@ export function delivery(given: Pick<Delivery, "status" | "headers" | "pieces"> 
     chunkBytes: given.chunkBytes ?? 0,
     gzip: given.gzip ?? false,
     keepaliveMs: given.keepaliveMs ?? 0,
+    keepalive: given.keepalive ?? "",
   };
 }
 

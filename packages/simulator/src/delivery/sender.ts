@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import { constants, createGzip, type Gzip } from "node:zlib";
 import type { Account } from "../records/account.ts";
 import type { Delivery, Ending, Piece } from "./delivery.ts";
-import { COMMENT } from "./sse.ts";
 
 /** Long enough for the peer to read what was written before a reset throws the rest away. */
 const RESET_AFTER_MS = 10;
@@ -70,13 +69,13 @@ export class Sender {
 
   /** Waits until `performance.now()` reaches `dueMs`, sending comments when they are asked for. */
   async sleepUntil(dueMs: number, commenting: boolean): Promise<void> {
-    const { keepaliveMs } = this.#delivery;
+    const { keepaliveMs, keepalive } = this.#delivery;
     for (;;) {
       const left = dueMs - performance.now();
       if (left <= 0 || this.#gone) return;
       const comments = commenting && keepaliveMs > 0 && keepaliveMs < left;
       await this.#sleep(comments ? keepaliveMs : left);
-      if (comments && !this.#gone) await this.#write(COMMENT);
+      if (comments && !this.#gone) await this.#write(keepalive);
     }
   }
 

@@ -1,31 +1,60 @@
+import type { Manners, StreamFraming } from "../manners.ts";
 import type { Plan } from "../models/plan.ts";
 import type { Step } from "../wire.ts";
 
-/** How server-sent events are put on the wire. */
+/** How the events of a stream are put on the wire. */
 export interface Framing {
+  /** One JSON array with an element for each event, instead of server-sent events. */
+  readonly array: boolean;
   readonly crlf: boolean;
   /** A comment line goes before every event. */
   readonly comments: boolean;
   /** False: the last event lacks the blank line that should end it. */
   readonly finalBlank: boolean;
+  /** False: the array is never closed. */
+  readonly endMarker: boolean;
 }
 
-/** The comment that `comments` and `keepalive` send. */
-export const COMMENT = ": keep-alive\n\n";
+/** Where an event stands. `whole`: the stream is to end as it should. */
+export interface Place {
+  readonly first: boolean;
+  readonly last: boolean;
+  readonly whole: boolean;
+}
 
-/** The framing a plan asks for. */
-export function framingOf(plan: Plan): Framing {
+const COMMENT = ": keep-alive\n\n";
+
+/** The framing a plan asks for, else that of the vendor. */
+export function framingOf(plan: Plan, manners: Manners): Framing {
   return {
-    crlf: plan.settings.crlf === true,
+    array: manners.framing === "array",
+    crlf: plan.settings.crlf ?? manners.framing === "crlf",
     comments: plan.settings.comments === true,
     finalBlank: plan.settings.quirk?.has("no_final_blank") !== true,
+    endMarker: plan.endMarker,
   };
 }
 
-/** One event as text. `last` tells whether the stream ends after it. */
-export function frame(step: Step, framing: Framing, last: boolean): string {
+/** The vendor's framing with nothing unusual. */
+export function plainFraming(framing: StreamFraming): Framing {
+  return {
+    array: framing === "array",
+    crlf: framing === "crlf",
+    comments: false,
+    finalBlank: true,
+    endMarker: true,
+  };
+}
+
+/** One event as text. */
+export function frame(step: Pick<Step, "data" | "event">, framing: Framing, place: Place): string {
+  if (framing.array) return element(step.data, framing, place);
   const name = step.event === undefined ? "" : `event: ${step.event}\n`;
-  const end = last && !framing.finalBlank ? "\n" : "\n\n";
+  const end = place.last && !framing.finalBlank ? "\n" : "\n\n";
   const text = `${framing.comments ? COMMENT : ""}${name}data: ${step.data}${end}`;
   return framing.crlf ? text.replaceAll("\n", "\r\n") : text;
+}
+
+function element(data: string, framing: Framing, { first, last, whole }: Place): string {
+  return `${first ? "[" : ",\r\n"}${data}${last && whole && framing.endMarker ? "\n]\n" : "\n"}`;
 }

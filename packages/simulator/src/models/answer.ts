@@ -1,3 +1,4 @@
+import { isObject } from "../json.ts";
 import type { Ask, AskTool } from "./ask.ts";
 import { minimalInstance } from "./instance.ts";
 import type { Draft, Part } from "./plan.ts";
@@ -11,13 +12,13 @@ import { estimateTokens, fillerPart, textPart } from "./text.ts";
 export function answer(ask: Ask, settings: Settings): Draft {
   if (ask.tools.length > 0 && ask.toolChoice.mode === "required") return callTools(ask, settings);
   if (ask.format.kind !== "text") return { parts: [jsonPart(ask)], finish: "stop" };
-  return { parts: [plainPart(ask, settings)], finish: "stop" };
+  return { parts: [plainPart(ask, settings)], finish: "stop", stopWord: stopWordOf(ask, settings) };
 }
 
 /** The text that `answer` would give, as one part. */
 export function plainPart(ask: Ask, settings: Settings): Part {
   if (settings.tokens !== undefined) return fillerPart("text", settings.tokens);
-  return textPart("text", beforeStop(ask.toolResult ?? (ask.text || "ok"), ask.stop), "words");
+  return textPart("text", beforeStop(plainText(ask), ask.stop), "words");
 }
 
 /** An answer whose text is JSON: the least value that fits the schema, or the user's text in an object. */
@@ -39,10 +40,25 @@ export function callTools(ask: Ask, settings: Settings): Draft {
 }
 
 function callPart(tool: AskTool, settings: Settings, text: string): Part {
-  const made = tool.kind === "custom" ? text || "ok" : JSON.stringify(minimalInstance(tool.parameters ?? {}));
+  const made =
+    tool.kind === "custom"
+      ? text || "ok"
+      : JSON.stringify(minimalInstance({ type: "object", ...(isObject(tool.parameters) && tool.parameters) }));
   const input = settings.args ?? made;
   const tokens = estimateTokens(tool.name) + estimateTokens(input);
   return { kind: "call", call: { kind: tool.kind, name: tool.name }, text: input, cut: "fragments", tokens };
+}
+
+/** The stop word that ends the text of a plain answer first, if any does. */
+function stopWordOf(ask: Ask, settings: Settings): string | null {
+  if (settings.tokens !== undefined) return null;
+  const text = plainText(ask);
+  const end = beforeStop(text, ask.stop).length;
+  return ask.stop.find((word) => word !== "" && text.startsWith(word, end)) ?? null;
+}
+
+function plainText(ask: Ask): string {
+  return ask.toolResult ?? (ask.text || "ok");
 }
 
 function beforeStop(text: string, stop: readonly string[]): string {

@@ -1,3 +1,5 @@
+import type { Heard } from "./mirror.ts";
+
 /** A tool the caller offers. `legacy` is OpenAI's old `functions`; `custom` takes free text instead of JSON. */
 export interface AskTool {
   readonly kind: "function" | "custom" | "legacy";
@@ -36,4 +38,29 @@ export interface Ask {
   readonly stop: readonly string[];
   /** How many alternative answers (`n`). */
   readonly choices: number;
+  /** Further texts that want an answer each, `choices` times; absent = none. */
+  readonly furtherTexts?: readonly string[];
+  /** What an answer costs where its text does not say: pictures. Absent = by its text. */
+  readonly outputTokens?: number;
+  /** The request asks for reasoning: every answer begins with some. */
+  readonly thinks?: boolean;
+  /** What else the dialect read, for the model `mirror`; absent where a dialect does not tell. */
+  readonly heard?: () => Heard;
+}
+
+/** An Ask for plain text, with what is given instead. */
+export function askFor(given: Pick<Ask, "text" | "inputTokens"> & Partial<Ask>): Ask {
+  return {
+    stream: false,
+    toolResult: null,
+    generates: true,
+    tools: [],
+    toolChoice: { mode: "none", name: null },
+    parallelCalls: false,
+    format: { kind: "text" },
+    outputTokensMax: null,
+    stop: [],
+    choices: 1,
+    ...given,
+  };
 }

@@ -2,27 +2,41 @@ import type { Ask } from "./ask.ts";
 import type { Part, Plan, Usage } from "./plan.ts";
 import type { Model } from "./resolve.ts";
 import type { Settings } from "./settings.ts";
-import { piecesOf } from "./text.ts";
+import { fillerPart, piecesOf } from "./text.ts";
+
+/** How much is thought where a request asks for reasoning and the model name does not say. */
+const THOUGHT_TOKENS = 20;
 
 /** Turns what a behaviour drafted into a whole plan: output cap, usage figures, overrides. */
 export function composePlan(ask: Ask, model: Model): Plan {
   const { settings } = model;
   const draft = model.behaviour.draft(ask, settings);
-  const parts = ask.generates ? draft.parts : [];
   const cap = draft.capped === false ? null : ask.outputTokensMax;
-  const fitted = cap === null ? { parts, cut: false } : fit(parts, cap);
+  const fitted = fit(ask.generates ? thoughtful(ask, draft.parts) : [], cap);
+  const further = ask.furtherTexts?.map(
+    (text) => fit(model.behaviour.draft({ ...ask, text }, settings).parts, cap).parts,
+  );
   return {
     parts: fitted.parts,
+    further: further ?? [],
     finish: settings.finish ?? (fitted.cut ? "length" : draft.finish),
+    stopWord: fitted.cut ? null : (draft.stopWord ?? null),
+    blocked: draft.blocked ?? null,
     problem: draft.problem ?? null,
     fault: draft.fault ?? null,
-    usage: usageOf(fitted.parts, ask, settings),
+    usage: usageOf([...fitted.parts, ...(further ?? []).flat()], ask, settings),
     reportsUsage: draft.reportsUsage ?? true,
     endMarker: draft.endMarker ?? true,
     gzip: draft.gzip ?? false,
     choices: ask.choices,
     settings,
   };
+}
+
+/** The parts with reasoning before them where the request asks for some and the behaviour gave none. */
+function thoughtful(ask: Ask, parts: readonly Part[]): readonly Part[] {
+  const silent = parts.length > 0 && !parts.some((part) => part.kind === "reasoning");
+  return ask.thinks === true && silent ? [fillerPart("reasoning", THOUGHT_TOKENS), ...parts] : parts;
 }
 
 function usageOf(parts: readonly Part[], ask: Ask, settings: Settings): Usage {
@@ -37,13 +51,15 @@ function usageOf(parts: readonly Part[], ask: Ask, settings: Settings): Usage {
     input: settings.input ?? ask.inputTokens,
     cached: settings.cached ?? 0,
     cacheWrite: settings.cache_write ?? 0,
-    output: ask.generates ? (settings.output ?? visible * ask.choices + reasoning) : 0,
+    ...(settings.cache_write_1h !== undefined && { cacheWriteHour: settings.cache_write_1h }),
+    output: ask.generates ? (settings.output ?? ask.outputTokens ?? visible * ask.choices + reasoning) : 0,
     reasoning,
   };
 }
 
 /** Keeps the first `cap` tokens, part by part, in whole pieces; the figures are cut exactly. */
-function fit(parts: readonly Part[], cap: number): { parts: readonly Part[]; cut: boolean } {
+function fit(parts: readonly Part[], cap: number | null): { parts: readonly Part[]; cut: boolean } {
+  if (cap === null) return { parts, cut: false };
   const kept: Part[] = [];
   let left = cap;
   for (const part of parts) {

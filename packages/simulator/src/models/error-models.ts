@@ -34,7 +34,7 @@ export function dressed(base: Problem, settings: Settings): Problem {
     ...(code !== undefined && { code: code === "null" ? null : code }),
     ...(type !== undefined && { type }),
     ...(param !== undefined && { param }),
-    ...(message !== undefined && { message }),
+    ...(message !== undefined && { message, stock: false }),
     ...(shape !== undefined && { shape }),
     headers: { ...base.headers, ...(should_retry !== undefined && { "x-should-retry": String(should_retry) }) },
   };
@@ -44,7 +44,7 @@ function always(about: string, base: Problem): Behaviour {
   const draft = (_ask: Ask, settings: Settings): Draft => ({
     parts: [],
     finish: "stop",
-    problem: dressed(base, settings),
+    problem: dressed({ ...base, stock: true }, settings),
   });
   return { about, own: ERROR_OPTIONS, draft };
 }

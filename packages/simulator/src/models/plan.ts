@@ -8,6 +8,8 @@ export interface Usage {
   readonly cacheWrite: number;
   readonly output: number;
   readonly reasoning: number;
+  /** The part of `cacheWrite` that lives for an hour; absent = none. */
+  readonly cacheWriteHour?: number;
 }
 
 /** A tool call; its arguments are the text of the part that holds it. */
@@ -55,6 +57,10 @@ export interface Draft {
   readonly finish: string;
   readonly problem?: Problem;
   readonly fault?: Fault;
+  /** The stop word that ended the text. */
+  readonly stopWord?: string | null;
+  /** Why the prompt was turned away, in an answer that is no error where the format has such. */
+  readonly blocked?: string;
   /** False: usage is billed but kept from the peer. */
   readonly reportsUsage?: boolean;
   /** False: the output cap of the request is ignored. */
@@ -67,8 +73,12 @@ export interface Draft {
 /** A whole answer, free of any wire format. */
 export interface Plan {
   readonly parts: readonly Part[];
+  /** The parts that answer each of the further texts of the request. */
+  readonly further: readonly (readonly Part[])[];
   /** `stop`, `length`, `tool_calls`, `content_filter`, or any text that the `finish` option gave. */
   readonly finish: string;
+  readonly stopWord: string | null;
+  readonly blocked: string | null;
   readonly problem: Problem | null;
   readonly fault: Fault | null;
   readonly usage: Usage;

@@ -29,6 +29,8 @@ export interface Problem {
   readonly type?: string;
   readonly shape?: ErrorShape;
   readonly headers: Readonly<Record<string, string>>;
+  /** True: the message is a stand-in for the vendor's own words. */
+  readonly stock?: boolean;
 }
 
 /** Carries a Problem from where it is noticed to where it is answered. */

@@ -1,6 +1,7 @@
 import { answer, callTools, jsonPart, plainPart } from "./answer.ts";
 import type { Ask } from "./ask.ts";
 import type { Behaviour } from "./behaviour.ts";
+import { mirrored } from "./mirror.ts";
 import type { Draft } from "./plan.ts";
 import type { Settings } from "./settings.ts";
 import { fillerPart, textPart } from "./text.ts";
@@ -37,12 +38,21 @@ export const TEXT_MODELS = {
     about: "answers JSON: fitting the schema of the request, else the user's text in an object",
     draft: (ask) => ({ parts: [jsonPart(ask)], finish: "stop" }),
   },
+  mirror: {
+    about: "answers JSON that says what was understood of the request",
+    draft: (ask) => ({ parts: [textPart("text", JSON.stringify(mirrored(ask)), "fragments")], finish: "stop" }),
+  },
   refuse: {
     about: "declines in the refusal field",
     draft: () => ({
       parts: [textPart("refusal", "I'm sorry, I can't help with that.", "words")],
       finish: "stop",
     }),
+  },
+  blocked: {
+    about: "an empty answer that says the prompt was turned away, for `reason` (SAFETY) where the format tells one",
+    own: ["reason"],
+    draft: (_ask, settings) => ({ parts: [], finish: "content_filter", blocked: settings.reason ?? "SAFETY" }),
   },
   filter200: {
     about: "echo that ends with finish reason content_filter",

@@ -6,6 +6,7 @@ import { chatSteps, DONE } from "./stream.ts";
 
 /** OpenAI's chat completions: POST /v1/chat/completions. */
 export const openAiChat: WireFormat = {
+  dialect: "openai-chat",
   read(body, strict) {
     const request = readChatRequest(body, strict);
     return {

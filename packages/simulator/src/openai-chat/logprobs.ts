@@ -1,14 +1,6 @@
+import { logprobEntries } from "../openai-logprobs.ts";
+
 /** The `logprobs` object of a choice for these tokens, with `top` made-up alternatives each. */
 export function logprobsOf(tokens: readonly string[], top: number): unknown {
-  return { content: tokens.map((token) => entry(token, top)), refusal: null };
-}
-
-function entry(token: string, top: number): unknown {
-  const alternatives: unknown[] = [];
-  for (let i = 0; i < top; i++) alternatives.push(one(i === 0 ? token : `${token}~${i}`, i));
-  return { ...one(token, 0), top_logprobs: alternatives };
-}
-
-function one(token: string, rank: number): { token: string; logprob: number; bytes: number[] } {
-  return { token, logprob: -0.125 - rank, bytes: [...Buffer.from(token)] };
+  return { content: logprobEntries(tokens, top), refusal: null };
 }

@@ -1,9 +1,8 @@
 import { isObject, type JsonObject } from "../json.ts";
 import type { AskFormat } from "../models/ask.ts";
 import { refuse } from "../models/problem.ts";
-import { article, missing, quoted, wrongType } from "../openai-refusals.ts";
-
-type Range = readonly [field: string, kind: "decimal" | "integer", least: number, most: number];
+import { checkBooleans, checkRanges, type Range } from "../openai-ranges.ts";
+import { missing, quoted, wrongType } from "../openai-refusals.ts";
 
 const RANGES: readonly Range[] = [
   ["temperature", "decimal", 0, 2],
@@ -22,11 +21,8 @@ const SCHEMA_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Checks the sampling and size parameters against the documented types and ranges; null counts as absent. */
 export function checkParams(body: JsonObject): void {
-  for (const range of RANGES) checkRange(body, range);
-  for (const field of BOOLEANS) {
-    const value = body[field] ?? undefined;
-    if (value !== undefined && typeof value !== "boolean") wrongType(field, "a boolean", value);
-  }
+  checkRanges(body, RANGES);
+  checkBooleans(body, BOOLEANS);
   if (body.max_tokens != null && body.max_completion_tokens != null) {
     const both = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
     refuse(both, "max_tokens", "invalid_parameter_combination");
@@ -94,20 +90,4 @@ export function readFormat(value: unknown): AskFormat {
     return wrongType("response_format.json_schema.schema", "an object", wrapped.schema);
   }
   return { kind: "schema", schema: wrapped.schema ?? {} };
-}
-
-function checkRange(body: JsonObject, [field, kind, least, most]: Range): void {
-  const value = body[field];
-  if (value == null) return;
-  if (typeof value !== "number" || (kind === "integer" && !Number.isInteger(value))) {
-    wrongType(field, article(kind), value);
-  }
-  if (value > most) {
-    const message = `Invalid '${field}': ${kind} above maximum value. Expected a value <= ${most}, but got ${value} instead.`;
-    refuse(message, field, `${kind}_above_max_value`);
-  }
-  if (value < least) {
-    const message = `Invalid '${field}': ${kind} below minimum value. Expected a value >= ${least}, but got ${value} instead.`;
-    refuse(message, field, `${kind}_below_min_value`);
-  }
 }

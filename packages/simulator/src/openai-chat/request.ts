@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "../json.ts";
 import type { Ask } from "../models/ask.ts";
-import { refuse } from "../models/problem.ts";
 import { estimateTokens } from "../models/text.ts";
+import { checkKnown } from "../openai-ranges.ts";
+import { heardChat } from "./heard.ts";
 import { readMessages } from "./messages.ts";
 import { checkParams, readFormat, readStop } from "./params.ts";
 import { readTools } from "./tools.ts";
@@ -25,7 +26,7 @@ export interface ChatRequest {
 
 /** Reads and validates the body of POST /v1/chat/completions. */
 export function readChatRequest(body: JsonObject, strict: boolean): ChatRequest {
-  if (strict) checkFields(body);
+  if (strict) checkKnown(body, FIELDS);
   checkParams(body);
   const conversation = readMessages(body.messages);
   const toolbox = readTools(body);
@@ -46,14 +47,9 @@ export function readChatRequest(body: JsonObject, strict: boolean): ChatRequest 
       outputTokensMax: typeof cap === "number" ? cap : null,
       stop: readStop(body.stop),
       choices: typeof body.n === "number" ? body.n : 1,
+      heard: () => heardChat(body),
     },
     includeUsage: isObject(options) && options.include_usage === true,
     topLogprobs: body.logprobs === true ? (typeof body.top_logprobs === "number" ? body.top_logprobs : 0) : null,
   };
-}
-
-function checkFields(body: JsonObject): void {
-  for (const field of Object.keys(body)) {
-    if (!FIELDS.has(field)) refuse(`Unknown parameter: '${field}'.`, field, "unknown_parameter");
-  }
 }

@@ -15,6 +15,7 @@ test("a line for every billed call, with what was told to the peer", async () =>
   expect(lines[0]).toEqual({
     n: 1,
     request_id: "req_sim_1",
+    dialect: "openai-chat",
     model: "fixed?input=6000&cached=5000&output=300",
     path: "/v1/chat/completions",
     stream: false,

@@ -20,6 +20,8 @@ export interface InvoiceLine {
   readonly request_id: string;
   readonly model: string;
   readonly path: string;
+  /** The wire format spoken: `openai-chat`, `openai-responses`, … */
+  readonly dialect: string;
   readonly stream: boolean;
   /** HTTP status sent, 0 while or when none was. */
   status: number;
@@ -77,12 +79,16 @@ export class Invoice {
   }
 
   /** Opens a line and charges its input. */
-  open(call: Pick<InvoiceLine, "n" | "request_id" | "model" | "path" | "stream">, cost: OpeningCharge): Bill {
+  open(
+    call: Pick<InvoiceLine, "n" | "request_id" | "model" | "path" | "dialect" | "stream">,
+    cost: OpeningCharge,
+  ): Bill {
     const line: InvoiceLine = {
       n: call.n,
       request_id: call.request_id,
       model: call.model,
       path: call.path,
+      dialect: call.dialect,
       stream: call.stream,
       status: 0,
       input_tokens: cost.input,

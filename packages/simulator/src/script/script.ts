@@ -1,4 +1,8 @@
 import { type Delivery, delivery, type Ending, type Piece } from "../delivery/delivery.ts";
+import { frame, plainFraming } from "../delivery/sse.ts";
+import { isObject } from "../json.ts";
+import type { Manners } from "../manners.ts";
+import { OPENAI_MANNERS } from "../openai-manners.ts";
 import { readRules, ScriptError, type ScriptResponse, type ScriptRule } from "./rule.ts";
 
 const RULES_MAX = 10_000;
@@ -42,9 +46,13 @@ export class Script {
 }
 
 /** Turns a scripted response into an answer. Other `headers` are there unless the script sets the same. */
-export function scriptedDelivery(response: ScriptResponse, headers: Readonly<Record<string, string>>): Delivery {
+export function scriptedDelivery(
+  response: ScriptResponse,
+  headers: Readonly<Record<string, string>>,
+  manners: Manners = OPENAI_MANNERS,
+): Delivery {
   const { status = 200, hang, reset, delay_ms: headWaitMs = 0, bill } = response;
-  const { type, data } = content(response);
+  const { type, data } = content(response, manners);
   const own = Object.entries(response.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
   const ending: Ending = reset === true ? "reset" : hang === true ? "stall" : "end";
   const pieces = data.map((text, i): Piece => {
@@ -68,14 +76,19 @@ export function scriptedDelivery(response: ScriptResponse, headers: Readonly<Rec
   });
 }
 
-function content({ body, events, raw }: ScriptResponse): { type: string; data: string[] } {
+function content({ body, events, raw }: ScriptResponse, manners: Manners): { type: string; data: string[] } {
+  const { streamType, jsonType, namedEvents, framing } = manners;
   if (events !== undefined) {
-    const data = events.map((event) => `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`);
-    return { type: "text/event-stream; charset=utf-8", data };
+    const data = events.map((event, i) => {
+      const name = namedEvents && isObject(event) && typeof event.type === "string" ? event.type : undefined;
+      const step = { data: typeof event === "string" ? event : JSON.stringify(event), ...(name && { event: name }) };
+      return frame(step, plainFraming(framing), { first: i === 0, last: i === events.length - 1, whole: true });
+    });
+    return { type: streamType, data };
   }
-  if (raw !== undefined) return { type: "text/event-stream; charset=utf-8", data: [raw] };
-  if (body === undefined) return { type: "application/json", data: [] };
-  return { type: "application/json", data: [typeof body === "string" ? body : JSON.stringify(body)] };
+  if (raw !== undefined) return { type: streamType, data: [raw] };
+  if (body === undefined) return { type: jsonType, data: [] };
+  return { type: jsonType, data: [typeof body === "string" ? body : JSON.stringify(body)] };
 }
 
 /** Matches a text against a pattern in which `*` is any run of characters. An absent pattern fits all. */

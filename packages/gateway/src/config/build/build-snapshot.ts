@@ -49,7 +49,13 @@ export function buildSnapshot(sections: Sections, context: BuildContext, problem
     tenants,
     ...access,
     rawRoute: rawRoute(),
-    rawDeployment: { region: null, capacity: "payg", timeouts: defaultTimeouts() },
+    rawDeployment: {
+      region: null,
+      capacity: "payg",
+      timeouts: defaultTimeouts(),
+      api: null,
+      maxOutputTokens: null,
+    },
     warnings: [],
   };
 }

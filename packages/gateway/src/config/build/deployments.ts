@@ -38,6 +38,8 @@ export function buildDeployment(
     region: input.region ?? null,
     capacity: input.capacity ?? defaultCapacity(provider),
     timeouts: timeoutsOf(input.timeouts),
+    api: input.api ?? null,
+    maxOutputTokens: input.max_output ?? null,
     prices: pricesOf(written, provider, input.model, context),
   };
   const warn = (below: Path, message: string): void => warnIn(entry, below, message, problems);
@@ -56,6 +58,8 @@ export function impliedDeployment(provider: ProviderConfig, model: string, conte
     region: null,
     capacity: defaultCapacity(provider),
     timeouts: defaultTimeouts(),
+    api: null,
+    maxOutputTokens: null,
     prices: pricesOf(null, provider, model, context),
   };
 }

@@ -1,3 +1,4 @@
+import { KINDS } from "../kinds.ts";
 import { presetNamed } from "../presets.ts";
 import type { ProviderConfig } from "../snapshot.ts";
 
@@ -11,7 +12,7 @@ const NEVER_MOVED = /^(text-embedding-|whisper-|tts-|dall-e-|gpt-oss-|ft:)/;
  * OpenAI pins by date only; elsewhere a number in the name counts as a version. What you serve yourself does not move.
  */
 export function isFloating(model: string, provider: ProviderConfig): boolean {
-  const vendor = provider.kind === "openai" || presetNamed(provider.preset ?? "")?.needsKey === true;
+  const vendor = KINDS[provider.kind].vendor || presetNamed(provider.preset ?? "")?.needsKey === true;
   if (!vendor) return false;
   const name = model.slice(model.lastIndexOf("/") + 1);
   if (/[-:]latest$/.test(name)) return true;

@@ -1,5 +1,6 @@
 import { Secret } from "../../core/secret.ts";
 import type { Environment } from "../env.ts";
+import { KINDS } from "../kinds.ts";
 import { type Preset, presetNamed } from "../presets.ts";
 import type { Path, Problems } from "../problems.ts";
 import type { ProviderInput } from "../schema/providers.ts";
@@ -9,8 +10,6 @@ import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
 import { proxyFromEnvironment } from "./proxy.ts";
-
-const OPENAI_URL = "https://api.openai.com/v1";
 
 /** One provider being built. */
 interface Job {
@@ -47,7 +46,7 @@ export function buildProvider(
   };
 }
 
-function checkKindAndPreset({ entry, input, preset, problems }: Job): void {
+function checkKindAndPreset({ entry, input, problems }: Job): void {
   if (input.preset !== undefined && input.kind !== "openai-compatible") {
     errorIn(
       entry,
@@ -55,9 +54,6 @@ function checkKindAndPreset({ entry, input, preset, problems }: Job): void {
       `\`preset\` has no meaning for kind ${input.kind}, only for openai-compatible`,
       problems,
     );
-  } else if (preset && !preset.chat) {
-    const message = `this build does not implement \`${preset.name}\`: it has no /chat/completions, only the Responses API`;
-    errorIn(entry, ["preset"], message, problems);
   }
 }
 
@@ -65,7 +61,12 @@ function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
   if (input.base_url !== undefined) {
     const read = readBaseUrl(input.base_url);
     if ("url" in read) {
-      if (input.kind !== "simulator" && new URL(read.url).pathname === "/") {
+      const { pathname } = new URL(read.url);
+      if (KINDS[input.kind].hostOnly) {
+        const version = /\/v\d+[a-z0-9]*$/i.exec(pathname)?.[0];
+        const message = `\`base_url\` ends in \`${version}\`, which calls add themselves; leave it out`;
+        if (version !== undefined) errorIn(entry, ["base_url"], message, problems);
+      } else if (input.kind !== "simulator" && pathname === "/") {
         const message = `\`base_url\` has no path; the vendor's own SDK usually takes one that ends in /v1`;
         warnIn(entry, ["base_url"], message, problems);
       }
@@ -75,7 +76,8 @@ function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
     return null;
   }
   if (input.kind === "simulator") return null;
-  if (input.kind === "openai") return OPENAI_URL;
+  const vendorUrl = KINDS[input.kind].baseUrl;
+  if (vendorUrl !== null) return vendorUrl;
   if (preset?.baseUrl) return preset.baseUrl;
   const message = preset
     ? `\`base_url\` is missing: \`${preset.name}\` is wherever you run it, as in http://127.0.0.1:8000/v1`
@@ -87,10 +89,11 @@ function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
 function checkKey(job: Job, baseUrl: string | null, headers: Record<string, Secret>): void {
   const { entry, input, preset, problems } = job;
   const ownServer = input.base_url !== undefined;
-  const needed = !ownServer && (input.kind === "openai" || preset?.needsKey === true);
-  const authorized = "authorization" in headers;
+  const kind = KINDS[input.kind];
+  const needed = !ownServer && (kind.needsKey || preset?.needsKey === true);
+  const authorized = "authorization" in headers || kind.auth.header in headers;
   if (input.api_key === undefined && needed && !authorized) {
-    const variable = preset?.keyVariable ?? "OPENAI_API_KEY";
+    const variable = preset?.keyVariable ?? kind.keyVariable;
     errorIn(entry, [], `\`api_key\` is missing; usually \`api_key: env:${variable}\``, problems);
   }
   if (input.api_key === undefined) {
@@ -99,7 +102,7 @@ function checkKey(job: Job, baseUrl: string | null, headers: Record<string, Secr
   }
   const fault = headerValueFault(input.api_key);
   if (fault) errorIn(entry, ["api_key"], `\`api_key\` ${fault}`, problems);
-  const header = input.auth?.header.toLowerCase() ?? "authorization";
+  const header = input.auth?.header.toLowerCase() ?? kind.auth.header;
   const nameFault = headerNameFault(header);
   if (nameFault) errorIn(entry, ["auth", "header"], `\`${header}\` ${nameFault}`, problems);
   const prefixFault = headerValueFault(input.auth?.prefix ?? "");

@@ -80,5 +80,6 @@ function settingsOf(input: RouteInput): Snapshot["rawRoute"] {
     timeouts: { hopMs: timeouts.hop ?? null, totalMs: timeouts.total ?? null, streamMaxMs: timeouts.stream_max },
     retries: { attempts: retries.attempts, baseMs: retries.base, capMs: retries.cap, budget: retries.budget },
     keepaliveMs: input.keepalive,
+    dropUnsupported: input.drop_unsupported,
   };
 }

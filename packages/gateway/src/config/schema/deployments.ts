@@ -25,6 +25,9 @@ const priceSchema = z
   })
   .describe("Prices in USD per million tokens.");
 
+/** The chat APIs of providers, by what speaks them. */
+const API_NAMES = ["chat", "responses", "messages", "generate"] as const;
+
 /** `timeouts:` of a deployment. */
 export const deploymentTimeoutsSchema = z
   .strictObject({
@@ -46,6 +49,13 @@ export const deploymentSchema = z
       .enum(["payg", "provisioned", "self_hosted"])
       .describe("How it is paid. Default: payg, or self_hosted for presets of servers you run.")
       .optional(),
+    api: z
+      .enum(API_NAMES)
+      .describe(
+        "Which API of the provider is called. Default: the client's own where the provider has it, else the first.",
+      )
+      .optional(),
+    max_output: count("The most tokens the model can write in one answer.", 1, 100_000_000).optional(),
     timeouts: deploymentTimeoutsSchema.prefault({}),
     price: z
       .union([priceSchema, z.array(priceSchema).min(1, { error: "has no prices" })])

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LIMITS } from "../../core/limits.ts";
 import { BOUNDS } from "../bounds.ts";
+import { KIND_NAMES } from "../kinds.ts";
 import { PRESET_NAMES } from "../presets.ts";
 import { count, text } from "./fields.ts";
 
@@ -22,14 +23,14 @@ const tlsSchema = z
 /** One of `providers:` an account at a vendor, or a server of one's own. */
 export const providerSchema = z
   .strictObject({
-    kind: z.enum(["openai", "openai-compatible", "simulator"]).describe("Which API it speaks."),
+    kind: z.enum(KIND_NAMES).describe("Which API it speaks."),
     preset: z
       .enum(PRESET_NAMES)
       .describe("Which OpenAI-compatible server it is: gives the base URL and the server's quirks.")
       .optional(),
     base_url: text()
       .describe(
-        "What the vendor's own SDK takes, with /v1 for the OpenAI family. Default: the vendor's or the preset's.",
+        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Anthropic and Gemini. Default: the vendor's or the preset's.",
       )
       .optional(),
     api_key: text().describe("The account's key, best as a reference: env:NAME or file:PATH.").optional(),

@@ -51,6 +51,12 @@ export const routeSchema = z
       .prefault(true),
     timeouts: routeTimeoutsSchema.prefault({}),
     retries: retriesSchema.prefault({}),
+    drop_unsupported: z
+      .boolean({ error: "is not true or false" })
+      .describe(
+        "Drop what a deployment cannot express, and say so in x-sluicegate-dropped, instead of going elsewhere.",
+      )
+      .prefault(false),
     keepalive: durationOrOff("Silence after which a stream commits with a ping, repeated; or `off`.", "15s"),
   })
   .describe("What callers ask for, and the deployments that answer.");

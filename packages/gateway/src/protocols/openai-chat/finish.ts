@@ -28,3 +28,8 @@ export function failedFinishStatus(word: unknown): number | null {
   if (finishReasonOf(word) !== "error") return null;
   return word === "insufficient_system_resource" ? 503 : 502;
 }
+
+/** The family's word for a finish reason: the same, but for clients that speak of functions (`older`). */
+export function finishWord(reason: FinishReason, older: boolean): string {
+  return reason === "tool_calls" && older ? "function_call" : reason;
+}

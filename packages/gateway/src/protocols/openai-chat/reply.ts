@@ -55,6 +55,7 @@ function finishOf(first: Fields): ReplyFacts["finishReason"] {
 function charsOf(choices: unknown[]): number {
   let chars = 0;
   for (const choice of choices) {
+    if (isObject(choice)) chars += length(choice["text"]);
     const message = isObject(choice) ? choice["message"] : null;
     if (!isObject(message)) continue;
     for (const key of ["content", "reasoning_content", "reasoning", "refusal"]) chars += length(message[key]);

@@ -11,13 +11,17 @@ const HI = [{ role: "user", content: "hi" }];
 
 function decode(body: string | Record<string, unknown>, headers: Record<string, string> = {}): Call {
   const raw = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-  return decodeRequest(raw, (name) => ({ "content-type": "application/json", ...headers })[name]);
+  return decodeRequest({
+    raw,
+    header: (name) => ({ "content-type": "application/json", ...headers })[name],
+    path: { query: "" },
+  });
 }
 
 const asked = (extra: Record<string, unknown> = {}): Call => decode({ model: "default", messages: HI, ...extra });
 const refused = (extra: Record<string, unknown>) => refusalOf(() => asked(extra));
 const sent = (call: Call, quirks: Partial<Quirks> = {}, model = "gpt"): string =>
-  passRequest(call, model, { ...PLAIN, ...quirks }).toString();
+  passRequest(call, { model, quirks: { ...PLAIN, ...quirks }, maxOutputTokens: null }).toString();
 
 describe("decodeRequest", () => {
   it("reads what routing, money and the ledger need", () => {

@@ -14,24 +14,25 @@ import {
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
-import type { Quirks } from "../protocol.ts";
+import type { ClientRequest, Quirks, Target } from "../protocol.ts";
 import { type MessageFacts, readMessages } from "./messages.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
 const BYTES_PER_TOKEN = 4;
 /** The output cap's two spellings; the first that is set counts. */
 const CAP_FIELDS = ["max_completion_tokens", "max_tokens"] as const;
+const NO_HEADERS = {};
 const NOWHERE = { valueStart: 0, valueEnd: 0 };
 
 /**
  * Decodes and checks a Chat Completions body. Known fields of the wrong type are refused with their path;
  * unknown ones stay in the bytes, for a provider that may know them.
  */
-export function decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call {
+export function decodeRequest({ raw, header, path }: ClientRequest): Call {
   const body = parseJsonObject(raw, header("content-type"));
   // Walks the bytes once: refuses nesting that later code should not meet.
   const members = membersOf(raw);
-  const alias = checkModel(body);
+  const alias = path.alias ?? checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSampling(body);
   const stream = checkBoolean(body, "stream");
@@ -57,6 +58,9 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
     showsUsage:
       streamOptions?.["include_usage"] === true || (isObject(body["usage"]) && body["usage"]["include"] === true),
     platform,
+    path,
+    dialectHeaders: NO_HEADERS,
+    pinnedTo: null,
     raw,
     body,
     members,
@@ -64,12 +68,21 @@ export function decodeRequest(raw: Buffer, header: (name: string) => string | un
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
-export function passRequest(call: Call, model: string, quirks: Quirks): Buffer {
-  const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
+export function passRequest(call: Call, target: Target): Buffer {
+  const edits = new Map<string, Edit>();
+  const { maxTokensField } = target.quirks;
+  if (maxTokensField) renameCap(call.body, maxTokensField, edits);
+  return spliceRequest(call, target, edits);
+}
+
+/** What both of OpenAI's streaming dialects change of a client's bytes, on top of `edits`. */
+export function spliceRequest(call: Call, { model, quirks }: Target, edits: Map<string, Edit>): Buffer {
   const additions: string[] = [];
+  // Azure's clients may name it in the path alone.
+  if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
+  else additions.push(`"model":${JSON.stringify(model)}`);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   if (call.stream) askForUsage(call, quirks, edits, additions);
-  if (quirks.maxTokensField) renameCap(call.body, quirks.maxTokensField, edits);
   return editMembers(call.raw, call.members, edits, additions);
 }
 
@@ -110,14 +123,7 @@ function checkSampling(body: Fields): void {
   for (const key of ["temperature", "top_p", "frequency_penalty", "presence_penalty"]) checkNumber(body, key);
   for (const key of ["top_logprobs", "seed"]) checkInteger(body, key);
   for (const key of ["logprobs", "parallel_tool_calls"]) checkBoolean(body, key);
-  const stop = body["stop"];
-  if (
-    !isAbsent(stop) &&
-    typeof stop !== "string" &&
-    !(Array.isArray(stop) && stop.every((s) => typeof s === "string"))
-  ) {
-    throw wrongField("stop", "a string or an array of strings");
-  }
+  checkStop(body["stop"]);
   const format = body["response_format"];
   if (!isAbsent(format) && (!isObject(format) || typeof format["type"] !== "string")) {
     throw wrongField("response_format", "an object with a type");
@@ -126,6 +132,13 @@ function checkSampling(body: Fields): void {
     throw missingField("response_format.json_schema", "the schema as { name, schema }");
   }
   checkTools(body["tools"]);
+}
+
+/** Checks `stop`: a text or texts, or nothing. */
+export function checkStop(stop: unknown): void {
+  if (isAbsent(stop) || typeof stop === "string") return;
+  if (Array.isArray(stop) && stop.every((each) => typeof each === "string")) return;
+  throw wrongField("stop", "a string or an array of strings");
 }
 
 function checkTools(tools: unknown): void {
@@ -142,7 +155,8 @@ function checkTools(tools: unknown): void {
   });
 }
 
-function checkStreamOptions(body: Fields): Fields | null {
+/** Checks and returns `stream_options`; null for none. */
+export function checkStreamOptions(body: Fields): Fields | null {
   const options = body["stream_options"];
   if (isAbsent(options)) return null;
   if (!isObject(options)) throw wrongField("stream_options", "an object");

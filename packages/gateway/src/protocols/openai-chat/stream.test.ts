@@ -221,7 +221,6 @@ describe("reasoning, refusals and other output", () => {
     [{ audio: { id: "a", data: "AAAA" } }],
     [{ annotations: [{ type: "url_citation" }] }],
     [{ images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }],
-    [{ reasoning_details: [{ type: "reasoning.encrypted", data: "AA" }] }],
     [{ content: [{ type: "reference", reference_ids: [1] }] }],
   ])("%j is output, though no text", (delta) => {
     expect(partsOf([chunk(delta)]).map((part) => part.type)).toEqual(["start", "annotation"]);
@@ -236,6 +235,7 @@ describe("reasoning, refusals and other output", () => {
 });
 
 describe("tool calls", () => {
+  const made = expect.stringMatching(/^call_[0-9a-f]{24}$/) as string;
   const oslo = { id: "a", name: "weather", arguments: '{"city":"Oslo"}' };
   const rome = { id: "b", name: "time", arguments: '{"zone":"Rome"}' };
 
@@ -291,16 +291,16 @@ describe("tool calls", () => {
       "index 0 for all, in one delta, without ids (Gemini)",
       [calls(fragment(0, "", "weather", oslo.arguments), fragment(0, "", "weather", "{}"))],
       [
-        { ...oslo, id: "" },
-        { id: "", name: "weather", arguments: "{}" },
+        { ...oslo, id: made },
+        { id: made, name: "weather", arguments: "{}" },
       ],
     ],
     [
       "index 0 for all, in two deltas, without ids",
       [calls(fragment(0, undefined, "weather", oslo.arguments)), calls(fragment(0, undefined, "time", rome.arguments))],
       [
-        { ...oslo, id: "" },
-        { ...rome, id: "" },
+        { ...oslo, id: made },
+        { ...rome, id: made },
       ],
     ],
     [
@@ -310,8 +310,8 @@ describe("tool calls", () => {
         calls(fragment(undefined, undefined, "weather", "{}")),
       ],
       [
-        { ...oslo, id: "" },
-        { id: "", name: "weather", arguments: "{}" },
+        { ...oslo, id: made },
+        { id: made, name: "weather", arguments: "{}" },
       ],
     ],
     [
@@ -379,7 +379,7 @@ describe("tool calls", () => {
         chunk({ function_call: { name: "weather", arguments: '{"city":' } }),
         chunk({ function_call: { arguments: '"Oslo"}' } }),
       ],
-      [{ ...oslo, id: "" }],
+      [{ ...oslo, id: made }],
     ],
   ])("%s", (_name, chunks, expected) => {
     const parts = partsOf([...chunks, chunk({}, "tool_calls")]);

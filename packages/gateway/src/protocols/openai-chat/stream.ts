@@ -1,17 +1,22 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { StreamPart } from "../../core/stream-part.ts";
+import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import type { EventReading, Quirks, StreamReader } from "../protocol.ts";
+import { opaque, readAnnotation, readMedia } from "./annotations.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
+import { googleSignature, readDetails, signatureOf } from "./reasoning.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 const NOTHING: EventReading = { parts: [], usageOnly: false, terminator: false };
 const DONE: EventReading = { parts: [], usageOnly: false, terminator: true };
+const NO_CALLS: ReadonlySet<string> = new Set();
+const NO_SIGNATURES: ReadonlyMap<string, Signature> = new Map();
 
 /** What is known of one choice while it streams. */
 interface ChoiceState {
+  index: number;
   finished: boolean;
   calls: ToolCalls;
 }
@@ -20,6 +25,8 @@ interface ChoiceState {
 export function streamReader(quirks: Quirks): StreamReader {
   const choices = new Map<number, ChoiceState>();
   let started = false;
+  let id = "";
+  let sources = 0;
   return {
     read(data, eventName) {
       const text = data.trim();
@@ -40,7 +47,15 @@ export function streamReader(quirks: Quirks): StreamReader {
         started = true;
         parts.push({ type: "start", id: typeof chunk["id"] === "string" ? chunk["id"] : null, model: chunk["model"] });
       }
-      for (const choice of list) readChoice(choice, choices, parts);
+      if (id === "" && typeof chunk["id"] === "string") id = chunk["id"];
+      for (const choice of list)
+        readChoice(
+          choice,
+          stateOf(choice, choices, () => id),
+          parts,
+        );
+      // Perplexity and xAI name their sources beside the choices, in every chunk again.
+      if (Array.isArray(chunk["citations"])) sources = readSources(chunk["citations"], sources, choices, parts);
       if (usage) parts.push({ type: "usage", usage });
       return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
     },
@@ -80,19 +95,44 @@ function errorOf(chunk: Fields, eventName: string | null): StreamPart | null {
   return { type: "error", failure: { status: statusNamed(body), body } };
 }
 
-function readChoice(choice: Fields, choices: Map<number, ChoiceState>, parts: StreamPart[]): void {
+function stateOf(choice: Fields, choices: Map<number, ChoiceState>, answerId: () => string): ChoiceState {
   const index = typeof choice["index"] === "number" ? choice["index"] : 0;
   let state = choices.get(index);
   if (!state) {
     if (choices.size === LIMITS.streamItemsMax) throw new Error(`a stream with over ${LIMITS.streamItemsMax} choices`);
-    state = { finished: false, calls: new ToolCalls(index) };
+    state = { index, finished: false, calls: new ToolCalls(index, answerId) };
     choices.set(index, state);
   }
-  const delta = choice["delta"];
-  if (isObject(delta)) readDelta(delta, index, state, parts);
-  else pushText(choice["text"], "text", index, parts);
-  // Some repeat the reason in a second chunk; the first one counts.
+  return state;
+}
+
+/** Sources that have not been told yet; after a finish there is no place for any. Returns how many have been told. */
+function readSources(
+  sources: readonly unknown[],
+  told: number,
+  choices: ReadonlyMap<number, ChoiceState>,
+  parts: StreamPart[],
+): number {
+  if (choices.get(0)?.finished !== false) return told;
+  for (const source of sources.slice(told)) {
+    if (typeof source !== "string") continue;
+    parts.push({
+      type: "annotation",
+      choice: 0,
+      annotation: { type: "url_citation", url: source, title: null, start: null, end: null },
+    });
+  }
+  return Math.max(told, sources.length);
+}
+
+function readChoice(choice: Fields, state: ChoiceState, parts: StreamPart[]): void {
+  const { index } = state;
+  // Some repeat the reason in a second chunk; the first one counts, and nothing behind it.
   if (state.finished) return;
+  const delta = choice["delta"];
+  const logprobs = logprobsOf(choice["logprobs"]);
+  if (isObject(delta)) readDelta(delta, state, logprobs, parts);
+  else pushText(choice["text"], "text", index, parts);
   const failed = failedFinishStatus(choice["finish_reason"]);
   if (failed !== null || holdsError(choice["error"])) {
     const body = { error: choice["error"] ?? { message: `the answer ended with ${String(choice["finish_reason"])}` } };
@@ -104,32 +144,84 @@ function readChoice(choice: Fields, choices: Map<number, ChoiceState>, parts: St
   state.finished = true;
   state.calls.end(parts);
   // Some say `stop` although they called tools.
-  parts.push({ type: "finish", choice: index, reason: reason === "stop" && state.calls.any ? "tool_calls" : reason });
+  const said = reason === "stop" && state.calls.any ? "tool_calls" : reason;
+  const stopSequence = choice["stop_reason"];
+  parts.push({
+    type: "finish",
+    choice: index,
+    reason: said,
+    // vLLM's word for the sequence that was hit.
+    ...(said === "stop" && typeof stopSequence === "string" && stopSequence !== "" && { stopSequence }),
+  });
 }
 
-function readDelta(delta: Fields, choice: number, state: ChoiceState, parts: StreamPart[]): void {
-  // One of the two names; who sends both sends the same, or leaves one empty.
-  pushText(delta["reasoning_content"] || delta["reasoning"], "reasoning", choice, parts);
+/** The token entries of a chat choice; the older completions have another form, which nothing translates. */
+function logprobsOf(given: unknown): unknown[] | null {
+  if (!isObject(given)) return null;
+  const entries = given["content"] ?? given["refusal"];
+  return Array.isArray(entries) && entries.length > 0 ? entries : null;
+}
+
+function readDelta(delta: Fields, state: ChoiceState, logprobs: unknown[] | null, parts: StreamPart[]): void {
+  const { index: choice } = state;
+  const signed = readThoughts(delta, state, parts);
   const content = delta["content"];
+  const textAt = parts.length;
   if (Array.isArray(content)) for (const piece of content) readContentPiece(piece, choice, parts);
   else pushText(content, "text", choice, parts);
+  const text = parts[textAt];
+  if (logprobs) {
+    if (text?.type === "text") text.logprobs = logprobs;
+    // A token may be no character yet.
+    else if (typeof content === "string") parts.push({ type: "text", choice, text: "", logprobs });
+  }
   pushText(delta["refusal"], "refusal", choice, parts);
-  if (isObject(delta["audio"])) parts.push({ type: "annotation", choice, annotation: { audio: delta["audio"] } });
-  // Output that is neither text nor a call: encrypted thoughts, pictures (OpenRouter).
-  for (const key of ["reasoning_details", "images"]) {
-    const list = delta[key];
-    if (Array.isArray(list) && list.length > 0) parts.push({ type: "annotation", choice, annotation: { [key]: list } });
+  // Output that is neither text nor a call: sounds, pictures (OpenRouter), citations.
+  if (isObject(delta["audio"]) || Array.isArray(delta["images"])) {
+    for (const annotation of readMedia(delta)) parts.push({ type: "annotation", choice, annotation });
   }
   if (Array.isArray(delta["annotations"])) {
-    for (const annotation of delta["annotations"]) parts.push({ type: "annotation", choice, annotation });
+    for (const each of delta["annotations"]) {
+      parts.push({ type: "annotation", choice, annotation: readAnnotation(each) });
+    }
   }
-  // A call that comes after its choice has ended could not end any more.
-  if (state.finished) return;
-  if (Array.isArray(delta["tool_calls"])) state.calls.read(delta["tool_calls"], parts);
+  if (Array.isArray(delta["tool_calls"])) state.calls.read(delta["tool_calls"], parts, signed);
   const older = delta["function_call"];
   // Some send it empty where there is none (Snowflake).
   if (isObject(older) && (older["name"] || older["arguments"]))
     state.calls.read([{ index: 0, function: older }], parts);
+}
+
+/**
+ * The thoughts of a delta. The details repeat the plain text where both stand, and add signatures and what is encrypted; a
+ * signature that hangs on a call beside it is returned for it.
+ */
+function readThoughts(delta: Fields, state: ChoiceState, parts: StreamPart[]): ReadonlyMap<string, Signature> {
+  const { index: choice } = state;
+  // One of the two names; who sends both sends the same, or leaves one empty.
+  const plain = delta["reasoning_content"] || delta["reasoning"];
+  const before = parts.length;
+  pushText(plain, "reasoning", choice, parts);
+  const said = parts.length > before;
+  const list = delta["reasoning_details"];
+  if (!Array.isArray(list) || list.length === 0) {
+    const signature = delta["extra_content"] === undefined ? undefined : googleSignature(delta);
+    if (signature) parts.push({ type: "reasoning", choice, text: "", signature });
+    return NO_SIGNATURES;
+  }
+  const calls = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"].filter(isObject) : [];
+  const ids = calls.length === 0 ? NO_CALLS : new Set(calls.map((call) => String(call["id"])));
+  const details = readDetails(list, ids);
+  for (const { text, signature, encrypted } of details.blocks) {
+    if (said && !signature && !encrypted) continue;
+    const marks = { ...(signature && { signature }), ...(encrypted && { encrypted }) };
+    const last = parts.at(-1);
+    // The plain text is the text of what is signed here.
+    if (said && last?.type === "reasoning" && parts.length === before + 1 && !last.signature && !last.encrypted) {
+      Object.assign(last, marks);
+    } else parts.push({ type: "reasoning", choice, text: said ? "" : text, ...marks });
+  }
+  return details.calls;
 }
 
 /** Mistral's content pieces: `thinking` holds a list of text pieces of its own. */
@@ -138,10 +230,12 @@ function readContentPiece(piece: unknown, choice: number, parts: StreamPart[]): 
   if (piece["type"] === "thinking" && Array.isArray(piece["thinking"])) {
     for (const thought of piece["thinking"])
       if (isObject(thought)) pushText(thought["text"], "reasoning", choice, parts);
+    const signature = signatureOf(piece["signature"], null, "text");
+    if (signature) parts.push({ type: "reasoning", choice, text: "", signature });
   } else if (typeof piece["text"] === "string") {
     pushText(piece["text"], "text", choice, parts);
   } else {
-    parts.push({ type: "annotation", choice, annotation: piece });
+    parts.push({ type: "annotation", choice, annotation: opaque({ content: [piece] }) });
   }
 }
 

@@ -1,6 +1,10 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { StreamPart } from "../../core/stream-part.ts";
+import type { Signature, StreamPart } from "../../core/stream-part.ts";
+import { madeCallId } from "../call-ids.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { googleSignature } from "./reasoning.ts";
+
+const NONE: ReadonlyMap<string, Signature> = new Map();
 
 /** One call while it streams. */
 interface OpenCall {
@@ -10,6 +14,8 @@ interface OpenCall {
   name: string;
   /** Arguments that came before the name. */
   held: string;
+  custom: boolean;
+  signature: Signature | undefined;
 }
 
 /** What one fragment says, whatever its shape. */
@@ -19,6 +25,8 @@ interface Fragment {
   id: string | null;
   name: string | null;
   text: string;
+  custom: boolean;
+  signature: Signature | undefined;
 }
 
 /**
@@ -28,13 +36,16 @@ interface Fragment {
  */
 export class ToolCalls {
   readonly #choice: number;
+  readonly #answerId: () => string;
   /** The call that each of the upstream's indices means now. */
   readonly #calls = new Map<number, OpenCall>();
   #last: OpenCall | null = null;
   #opened = 0;
 
-  constructor(choice: number) {
+  /** `answerId` makes the ids of calls that came without one differ from those of other answers. */
+  constructor(choice: number, answerId: () => string = () => "") {
     this.#choice = choice;
+    this.#answerId = answerId;
   }
 
   /** True once there was a call. */
@@ -42,8 +53,8 @@ export class ToolCalls {
     return this.#opened > 0;
   }
 
-  /** Reads the fragments of one delta. */
-  read(fragments: readonly unknown[], parts: StreamPart[]): void {
+  /** Reads the fragments of one delta. `signatures` are those that hang on calls, by id, where they come beside them. */
+  read(fragments: readonly unknown[], parts: StreamPart[], signatures: ReadonlyMap<string, Signature> = NONE): void {
     const given = fragments.filter(isObject).map(fragmentOf);
     const touched = new Set<OpenCall>();
     given.forEach((fragment, position) => {
@@ -53,6 +64,7 @@ export class ToolCalls {
       call ??= this.#open(fragment, parts);
       touched.add(call);
       this.#last = call;
+      call.signature ??= fragment.signature ?? signatures.get(fragment.id ?? "");
       this.#add(call, fragment, parts);
     });
   }
@@ -79,14 +91,14 @@ export class ToolCalls {
     return id === null && call.id === "" && name !== null && call.name !== "" && name !== call.name ? null : call;
   }
 
-  #open({ wire, id }: Fragment, parts: StreamPart[]): OpenCall {
+  #open({ wire, id, custom }: Fragment, parts: StreamPart[]): OpenCall {
     if (this.#opened === LIMITS.streamItemsMax)
       throw new Error(`a choice with over ${LIMITS.streamItemsMax} tool calls`);
     let key = wire ?? this.#opened;
     while (wire === null && this.#calls.has(key)) key++;
     const replaced = this.#calls.get(key);
     if (replaced) this.#close(replaced, parts);
-    const call: OpenCall = { index: this.#opened++, id: id ?? "", name: "", held: "" };
+    const call: OpenCall = { index: this.#opened++, id: id ?? "", name: "", held: "", custom, signature: undefined };
     this.#calls.set(key, call);
     return call;
   }
@@ -104,10 +116,19 @@ export class ToolCalls {
   }
 
   #start(call: OpenCall, name: string, parts: StreamPart[]): void {
-    const { index, id, held } = call;
+    const { index, held, custom, signature } = call;
     call.name = name;
     call.held = "";
-    parts.push({ type: "tool_start", choice: this.#choice, index, id, name });
+    const id = call.id === "" ? madeCallId(this.#answerId(), this.#choice, index, name) : call.id;
+    parts.push({
+      type: "tool_start",
+      choice: this.#choice,
+      index,
+      id,
+      name,
+      ...(custom && { custom }),
+      ...(signature && { signature }),
+    });
     if (held !== "") parts.push({ type: "tool_arguments", choice: this.#choice, index, text: held });
   }
 
@@ -117,13 +138,23 @@ export class ToolCalls {
   }
 }
 
+/** What a call of a free-text tool says; null for a function's. Some send both, the one that does not hold empty (Snowflake). */
+export function customPart(call: Fields): Fields | null {
+  const { custom } = call;
+  if (!isObject(custom)) return null;
+  return isObject(call["function"]) && (call["type"] === "function" || !custom["name"]) ? null : custom;
+}
+
 function fragmentOf(call: Fields): Fragment {
-  const body = isObject(call["function"]) ? call["function"] : isObject(call["custom"]) ? call["custom"] : {};
+  const custom = customPart(call);
+  const body = custom ?? (isObject(call["function"]) ? call["function"] : {});
   const given = body["arguments"] ?? body["input"];
   return {
     wire: typeof call["index"] === "number" ? call["index"] : null,
     id: textOf(call["id"]),
     name: textOf(body["name"]),
+    custom: custom !== null,
+    signature: call["extra_content"] === undefined ? undefined : googleSignature(call),
     // A string as a rule; some send the object itself.
     text: typeof given === "string" ? given : isAbsent(given) ? "" : JSON.stringify(given),
   };

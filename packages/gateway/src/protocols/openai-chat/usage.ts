@@ -62,3 +62,24 @@ function outputOf(
   // Inside and yet more by one or two: counted with another tokenizer (OpenRouter).
   return inside ? Math.max(completion, reasoning) : completion + reasoning;
 }
+
+/** Usage in this dialect's words: cached and written tokens inside the prompt's, reasoning inside the completion's. */
+export function renderUsage(usage: Usage): Fields {
+  const { input_tokens: input, output_tokens: output, cache_write_tokens: written } = usage;
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: {
+      cached_tokens: usage.cached_input_tokens,
+      audio_tokens: 0,
+      ...(written > 0 && { cache_write_tokens: written }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning_tokens,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}

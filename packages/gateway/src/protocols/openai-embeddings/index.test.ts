@@ -5,11 +5,18 @@ import { openaiEmbeddings } from "./index.ts";
 
 const QUIRKS = { maxTokensField: null, streamOptions: true, reasoningInOutput: true } as const;
 const decode = (body: string | object): Call =>
-  openaiEmbeddings.decodeRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), (name) =>
-    name === "content-type" ? "application/json" : undefined,
-  );
+  openaiEmbeddings.decodeRequest({
+    raw: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    header: (name) => (name === "content-type" ? "application/json" : undefined),
+    path: { query: "" },
+  });
 const reply = (body: unknown) =>
-  openaiEmbeddings.readReply(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), QUIRKS, 0);
+  openaiEmbeddings.readReply(
+    Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    QUIRKS,
+    0,
+    "application/json",
+  );
 
 describe("an embeddings request", () => {
   it.each([["text"], [["a", "b"]], [[1, 2, 3]], [[[1, 2], [3]]]])("may ask for %j", (input) => {
@@ -39,7 +46,7 @@ describe("an embeddings request", () => {
     const text = '{ "input":["caf\\u00e9", "x"],"dimensions": 256 ,"gateway":{"user":"u"},"model":"emb", "y":1.0}';
     const call = decode(text);
     expect(call.platform.user).toBe("u");
-    expect(openaiEmbeddings.passRequest(call, "text-3", QUIRKS).toString()).toBe(
+    expect(openaiEmbeddings.passRequest(call, { model: "text-3", quirks: QUIRKS, maxOutputTokens: null }).toString()).toBe(
       '{ "input":["caf\\u00e9", "x"],"dimensions": 256,"model":"text-3", "y":1.0}',
     );
   });

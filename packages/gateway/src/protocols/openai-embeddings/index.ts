@@ -8,20 +8,34 @@ import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "../openai-answer.ts";
 import { classifyFailure } from "../openai-error.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
-import { type FailedReply, invalidReply, type Protocol, type Quirks, replyObject, tokenCount } from "../protocol.ts";
+import {
+  type ClientRequest,
+  EVENT_STREAM,
+  type FailedReply,
+  invalidReply,
+  type Protocol,
+  type Quirks,
+  replyObject,
+  type Target,
+  tokenCount,
+} from "../protocol.ts";
+import { embeddingTranslation } from "./translation.ts";
+
+const NOTHING = Buffer.alloc(0);
 
 /** OpenAI Embeddings (WIRE A4): POST /v1/embeddings, passed through with the model spliced. Never a stream. */
 export const openaiEmbeddings: Protocol = {
   name: "openai-embeddings",
   operation: "embeddings",
-  clientPath: "/v1/embeddings",
-  upstreamPath: "/embeddings",
+  api: "embeddings",
+  clientPaths: ["/v1/embeddings", "/openai/v1/embeddings"],
+  upstreamPath: () => "/embeddings",
   decodeRequest,
   encodeError: encodeOpenAiError,
   encodeStreamError: encodeOpenAiStreamError,
-  keepalive: Buffer.alloc(0),
-  terminator: Buffer.alloc(0),
-  encodeStreamMetadata: () => Buffer.alloc(0),
+  streamShape: () => ({ contentType: EVENT_STREAM, keepalive: NOTHING }),
+  terminator: NOTHING,
+  endWithMetadata: () => NOTHING,
   decorateReply: decorateOpenAiReply,
   passRequest,
   readReply,
@@ -29,12 +43,13 @@ export const openaiEmbeddings: Protocol = {
     throw new Error("embeddings do not stream");
   },
   classifyFailure,
+  translation: embeddingTranslation,
 };
 
-function decodeRequest(raw: Buffer, header: (name: string) => string | undefined): Call {
+function decodeRequest({ raw, header, path }: ClientRequest): Call {
   const body = parseJsonObject(raw, header("content-type"));
   const members = membersOf(raw);
-  const alias = checkModel(body);
+  const alias = path.alias ?? checkModel(body);
   checkInput(body["input"]);
   checkInteger(body, "dimensions");
   const format = body["encoding_format"];
@@ -56,6 +71,9 @@ function decodeRequest(raw: Buffer, header: (name: string) => string | undefined
     reasons: false,
     showsUsage: true,
     platform,
+    path,
+    dialectHeaders: {},
+    pinnedTo: null,
     raw,
     body,
     members,
@@ -75,10 +93,13 @@ function checkInput(input: unknown): void {
   });
 }
 
-function passRequest(call: Call, model: string): Buffer {
-  const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
+function passRequest(call: Call, { model }: Target): Buffer {
+  const edits = new Map<string, Edit>();
+  const additions: string[] = [];
+  if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
+  else additions.push(`"model":${JSON.stringify(model)}`);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
-  return editMembers(call.raw, call.members, edits, []);
+  return editMembers(call.raw, call.members, edits, additions);
 }
 
 function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {

@@ -1,0 +1,85 @@
+import type { Annotation, Block, Choice, ReasoningBlock, Reply, ToolCallBlock } from "../../core/message.ts";
+import { wrapSignature } from "../signature.ts";
+import type { Shown } from "../translation.ts";
+import { wireCitation } from "./annotations.ts";
+import { callBlock } from "./encode-blocks.ts";
+import { stopReason } from "./finish.ts";
+import { wireToolId } from "./tool-ids.ts";
+import { wireUsage } from "./usage.ts";
+import { NAME, UNSIGNED, type Wire } from "./wire.ts";
+
+/** The answer's id, made from the request's. */
+export function messageId({ requestId }: Shown): string {
+  return `msg_${requestId.replace(/^req_/, "")}`;
+}
+
+/** A canonical answer as a message (WIRE A3.2). Of several choices the dialect can only tell the first. */
+export function encodeReply(answer: Reply, shown: Shown): Buffer {
+  const choice = answer.choices[0];
+  const content = choice ? contentOf(choice) : [];
+  return Buffer.from(
+    JSON.stringify({
+      id: messageId(shown),
+      type: "message",
+      role: "assistant",
+      model: answer.model ?? shown.model,
+      content,
+      stop_reason: stopReason(choice?.finish ?? null, choice?.stopSequence ?? null, {
+        called: content.some((block) => block["type"] === "tool_use"),
+        refused: choice?.blocks.some((block) => block.type === "refusal") ?? false,
+      }),
+      stop_sequence: choice?.stopSequence ?? null,
+      usage: wireUsage(answer.usage ?? {}),
+    }),
+  );
+}
+
+/** The thinking blocks of a reasoning block: proofs of other makers in their wrapper. */
+export function thoughtBlocks({ text, signature, encrypted }: ReasoningBlock): Wire[] {
+  const blocks: Wire[] = [];
+  const native = encrypted?.dialect === NAME;
+  if (signature) blocks.push(thinking(text, wrapSignature(signature, "text", NAME)));
+  else if (encrypted && !native && text !== "") return [thinking(text, wrapSignature(encrypted, "encrypted", NAME))];
+  else if (text !== "") blocks.push(thinking(text, UNSIGNED));
+  if (encrypted) blocks.push({ type: "redacted_thinking", data: wrapSignature(encrypted, "encrypted", NAME) });
+  return blocks;
+}
+
+/** A block without words that carries the proof of the call behind it. */
+export function callProof(signature: NonNullable<ToolCallBlock["signature"]>): Wire {
+  return thinking("", wrapSignature(signature, "call", NAME));
+}
+
+function thinking(text: string, signature: string): Wire {
+  return { type: "thinking", thinking: text, signature };
+}
+
+function contentOf({ blocks, annotations }: Choice): Wire[] {
+  const content = blocks.flatMap((block, index) => blockOf(block, index));
+  const cited = content.findLast((block) => block["type"] === "text");
+  const citations = citationsOf(annotations);
+  if (cited && citations.length > 0) cited["citations"] = citations;
+  return content;
+}
+
+function citationsOf(annotations: readonly Annotation[]): Wire[] {
+  return annotations.map(wireCitation).filter((entry) => entry !== null);
+}
+
+function blockOf(block: Block, index: number): Wire[] {
+  switch (block.type) {
+    case "text":
+    case "refusal":
+      return block.text === "" ? [] : [{ type: "text", text: block.text }];
+    case "reasoning":
+      return thoughtBlocks(block);
+    case "tool_call": {
+      const call = callBlock(block, wireToolId(block.id === "" ? `call_${index}` : block.id), block.name);
+      return block.signature ? [callProof(block.signature), call] : [call];
+    }
+    case "opaque":
+      return block.dialect === NAME ? [block.value as Wire] : [];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,231 @@
+import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Signature, StreamPart } from "../../core/stream-part.ts";
+import type { Fields } from "../field-checks.ts";
+import { mergeUsage } from "../protocol.ts";
+import { customInput } from "../tool-arguments.ts";
+import type { Shown, StreamWriter } from "../translation.ts";
+import { sayAnnotation } from "./annotations.ts";
+import { answerId, type ClientTools, clientTools } from "./client-tools.ts";
+import { finishWord } from "./finish.ts";
+import { callDetail, detailsOf, googleContent, signatureDetail } from "./reasoning.ts";
+import { renderUsage } from "./usage.ts";
+
+const DONE = "data: [DONE]\n\n";
+
+/** A call of one choice, as the client knows it. */
+interface Call {
+  /** Position among the choice's calls. */
+  index: number;
+  /** Pieces of a call that was made as a function's and is a custom tool's: its input can only be read when it is whole. */
+  held: string[] | null;
+  custom: boolean;
+  /** Arguments have come. */
+  said: boolean;
+}
+
+/** One choice while it streams. */
+interface Choice {
+  calls: Map<number, Call>;
+  opened: number;
+  finished: boolean;
+  /** A reasoning block is open: what comes is more of the entry at `details`. */
+  thinking: boolean;
+  /** Entries of `reasoning_details` that are complete. */
+  details: number;
+}
+
+type PartOf<Type extends StreamPart["type"]> = Extract<StreamPart, { type: Type }>;
+
+/**
+ * Writes a stream of chunks in the order of WIRE A1.4: role, deltas, finish; at the end the usage chunk, if the client asked
+ * for it, and the end mark. Nothing is written before there is something to say.
+ */
+export function streamWriter(shown: Shown): StreamWriter {
+  return new ChatWriter(shown);
+}
+
+class ChatWriter implements StreamWriter {
+  readonly #shown: Shown;
+  readonly #tools: ClientTools;
+  readonly #choices = new Map<number, Choice>();
+  #model: string;
+  #usage: Usage | null = null;
+  /** The part of every chunk that never changes. */
+  #head = "";
+
+  constructor(shown: Shown) {
+    this.#shown = shown;
+    this.#tools = clientTools(shown);
+    this.#model = shown.model;
+  }
+
+  write(part: StreamPart): Buffer | null {
+    switch (part.type) {
+      case "start":
+        this.#model = part.model ?? this.#model;
+        return null;
+      case "usage":
+        this.#usage = mergeUsage(this.#usage ?? noUsage(), part.usage);
+        return null;
+      case "error":
+        return null;
+      default: {
+        const text = this.#say(part);
+        return text === "" ? null : Buffer.from(text);
+      }
+    }
+  }
+
+  end(metadata: Record<string, unknown> | null): Buffer {
+    const { showsUsage } = this.#shown.call;
+    const usage = showsUsage && this.#usage ? renderUsage(this.#usage) : null;
+    if (!usage && !metadata) return Buffer.from(DONE);
+    const last = { choices: [], ...(showsUsage && { usage }), ...(metadata && { gateway_metadata: metadata }) };
+    return Buffer.from(`data: ${this.#opening()},${JSON.stringify(last).slice(1)}\n\n${DONE}`);
+  }
+
+  #say(part: Exclude<StreamPart, PartOf<"start" | "usage" | "error">>): string {
+    let text = "";
+    let choice = this.#choices.get(part.choice);
+    if (!choice) {
+      choice = { calls: new Map(), opened: 0, finished: false, thinking: false, details: 0 };
+      this.#choices.set(part.choice, choice);
+      // An answer that begins with a call has no content.
+      const content = part.type === "tool_start" ? null : "";
+      text = this.#chunk(part.choice, { role: "assistant", content, refusal: null });
+    }
+    // Behind the finish reason nothing can be said.
+    if (choice.finished) return text;
+    if (part.type !== "reasoning") endThought(choice);
+    return text + this.#sayIn(choice, part);
+  }
+
+  #sayIn(choice: Choice, part: Exclude<StreamPart, PartOf<"start" | "usage" | "error">>): string {
+    switch (part.type) {
+      case "text":
+        return this.#chunk(part.choice, { content: part.text }, part.logprobs);
+      case "reasoning":
+        return this.#reasoning(choice, part);
+      case "refusal":
+        return this.#chunk(part.choice, { refusal: part.text });
+      case "tool_start":
+        return this.#toolStart(choice, part);
+      case "tool_arguments":
+        return this.#toolArguments(choice, part);
+      case "tool_end":
+        return this.#toolEnd(choice, part);
+      case "annotation": {
+        const delta = sayAnnotation(part.annotation);
+        return delta ? this.#chunk(part.choice, delta) : "";
+      }
+      case "finish": {
+        choice.finished = true;
+        const reason = part.reason === "stop" && choice.opened > 0 ? "tool_calls" : part.reason;
+        return this.#chunk(part.choice, {}, undefined, finishWord(reason, this.#tools.older));
+      }
+    }
+  }
+
+  /**
+   * The text for everybody, and again as a detail for clients that send thoughts back: pieces of one entry share its index
+   * and the signature comes last (OpenRouter's way).
+   */
+  #reasoning(choice: Choice, { choice: index, text, signature, encrypted }: PartOf<"reasoning">): string {
+    const entries: Fields[] = [];
+    if (signature && (text !== "" || !choice.thinking)) {
+      entries.push(...detailsOf({ type: "reasoning", text, signature }, choice.details));
+    } else if (signature) entries.push(signatureDetail(signature, choice.details));
+    else if (text !== "") entries.push({ type: "reasoning.text", text, index: choice.details });
+    if (entries.length > 0) choice.thinking = true;
+    if (signature) endThought(choice);
+    if (encrypted) {
+      endThought(choice);
+      entries.push(...detailsOf({ type: "reasoning", text: "", encrypted }, choice.details++));
+    }
+    if (entries.length === 0) return "";
+    return this.#chunk(index, { ...(text !== "" && { reasoning_content: text }), reasoning_details: entries });
+  }
+
+  #toolStart(choice: Choice, part: PartOf<"tool_start">): string {
+    const { id, name, signature } = part;
+    const turned = part.custom !== true && this.#tools.custom.has(name);
+    const custom = part.custom === true || turned;
+    const call: Call = { index: choice.opened++, held: turned ? [] : null, custom, said: false };
+    choice.calls.set(part.index, call);
+    if (this.#tools.older) {
+      return call.index > 0 ? "" : this.#chunk(part.choice, { function_call: { name, arguments: "" } });
+    }
+    const header = custom
+      ? { type: "custom", custom: { name, input: "" } }
+      : { type: "function", function: { name, arguments: "" } };
+    return this.#chunk(part.choice, {
+      tool_calls: [{ index: call.index, id, ...header, ...(signature && { extra_content: googleContent(signature) }) }],
+      ...(signature && this.#callDetails(choice, id, signature)),
+    });
+  }
+
+  #callDetails(choice: Choice, id: string, signature: Signature): Fields {
+    return { reasoning_details: [callDetail(id, signature, choice.details++)] };
+  }
+
+  #toolArguments(choice: Choice, { choice: index, index: wire, text }: PartOf<"tool_arguments">): string {
+    const call = choice.calls.get(wire);
+    if (!call || text === "") return "";
+    call.said = true;
+    if (call.held) {
+      call.held.push(text);
+      return "";
+    }
+    return this.#fragment(index, call, text);
+  }
+
+  #toolEnd(choice: Choice, { choice: index, index: wire }: PartOf<"tool_end">): string {
+    const call = choice.calls.get(wire);
+    if (!call) return "";
+    choice.calls.delete(wire);
+    if (call.held) {
+      const input = customInput(call.held.join(""));
+      return input === "" ? "" : this.#fragment(index, call, input);
+    }
+    // A tool without parameters is called with `{}`.
+    return call.said || call.custom ? "" : this.#fragment(index, call, "{}");
+  }
+
+  #fragment(index: number, call: Call, text: string): string {
+    if (this.#tools.older) {
+      return call.index > 0 ? "" : this.#chunk(index, { function_call: { arguments: text } });
+    }
+    const said = call.custom ? { custom: { input: text } } : { function: { arguments: text } };
+    return this.#chunk(index, { tool_calls: [{ index: call.index, ...said }] });
+  }
+
+  #chunk(index: number, delta: Fields, logprobs?: readonly unknown[], finish: string | null = null): string {
+    const choice = {
+      index,
+      delta,
+      logprobs: logprobs ? { content: logprobs, refusal: null } : null,
+      finish_reason: finish,
+    };
+    const usage = this.#shown.call.showsUsage ? ',"usage":null' : "";
+    return `data: ${this.#opening()},"choices":[${JSON.stringify(choice)}]${usage}}\n\n`;
+  }
+
+  /** All chunks share it; the model is known with the first of them. */
+  #opening(): string {
+    if (this.#head === "") {
+      const head = {
+        id: answerId("chatcmpl-", this.#shown),
+        object: "chat.completion.chunk",
+        created: this.#shown.createdS,
+        model: this.#model,
+      };
+      this.#head = JSON.stringify(head).slice(0, -1);
+    }
+    return this.#head;
+  }
+}
+
+function endThought(choice: Choice): void {
+  if (choice.thinking) choice.details++;
+  choice.thinking = false;
+}

@@ -1,0 +1,72 @@
+import type { ForeignField, Tool } from "../../core/message.ts";
+import { type Fields, isObject } from "../field-checks.ts";
+import { flatName } from "./tool-names.ts";
+
+const DIALECT = "openai-responses";
+
+/**
+ * The tools of a request. One that is run by the provider (web search, code execution) has meaning where the client counts on
+ * it: when it stands alone, or when `tool_choice` asks for it. Beside tools of the client's own, as coding agents send them,
+ * it is an offer that the model may do without: it is dropped and listed.
+ */
+export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
+  const given = Array.isArray(body["tools"]) ? body["tools"].filter(isObject) : [];
+  const tools: Tool[] = [];
+  const hosted: { path: string; value: Fields }[] = [];
+  given.forEach((tool, index) => {
+    const path = `tools[${index}]`;
+    if (tool["type"] === "namespace") {
+      const inner = Array.isArray(tool["tools"]) ? tool["tools"].filter(isObject) : [];
+      for (const member of inner) addOwn(tools, member, String(tool["name"] ?? ""));
+    } else if (!addOwn(tools, tool, null)) {
+      hosted.push({ path, value: tool });
+    }
+  });
+  const wanted = asksForHosted(body["tool_choice"]);
+  const offered = tools.length > 0 && !wanted;
+  for (const { path, value } of hosted) {
+    if (offered || body["tool_choice"] === "none") foreign.push({ path, meaning: false });
+    else tools.push({ type: "hosted", dialect: DIALECT, path, value });
+  }
+  return tools;
+}
+
+function addOwn(tools: Tool[], tool: Fields, namespace: string | null): boolean {
+  const name = typeof tool["name"] === "string" ? flatName(tool["name"], namespace) : "";
+  const description = typeof tool["description"] === "string" ? { description: tool["description"] } : {};
+  if (tool["type"] === "custom") {
+    tools.push({ type: "custom", name, ...description, ...(isObject(tool["format"]) && { format: tool["format"] }) });
+    return true;
+  }
+  if (tool["type"] !== "function") return false;
+  const parameters = isObject(tool["parameters"]) ? tool["parameters"] : null;
+  // The default is strict, and the API relaxes it by itself for a schema that is not; others would refuse such a schema.
+  const strict = typeof tool["strict"] === "boolean" ? tool["strict"] : isStrict(parameters) ? true : undefined;
+  tools.push({ type: "function", name, ...description, parameters, ...(strict !== undefined && { strict }) });
+  return true;
+}
+
+/** Every object of the schema is closed and requires all it has: what `strict` demands. */
+function isStrict(schema: unknown): boolean {
+  if (!isObject(schema)) return schema === null || typeof schema !== "object" || schemaList(schema);
+  const properties = isObject(schema["properties"]) ? schema["properties"] : null;
+  if (schema["type"] === "object" || properties) {
+    const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+    const names = Object.keys(properties ?? {});
+    if (schema["additionalProperties"] !== false || !names.every((name) => required.includes(name))) return false;
+  }
+  return (
+    ["items", "anyOf", "allOf", "oneOf"].every((key) => isStrict(schema[key] ?? null)) &&
+    [properties, schema["$defs"], schema["definitions"]].every(
+      (named) => !isObject(named) || Object.values(named).every(isStrict),
+    )
+  );
+}
+
+function schemaList(schemas: unknown): boolean {
+  return Array.isArray(schemas) && schemas.every(isStrict);
+}
+
+function asksForHosted(choice: unknown): boolean {
+  return isObject(choice) && !["function", "custom", "allowed_tools"].includes(String(choice["type"]));
+}

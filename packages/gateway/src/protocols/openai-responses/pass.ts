@@ -1,0 +1,71 @@
+import type { Call } from "../../core/call.ts";
+import { isObject } from "../field-checks.ts";
+import { type Edit, editMembers } from "../json-members.ts";
+import { elementsAt, replaceStrings, stringsAt, type Wanted } from "../json-strings.ts";
+import { PLATFORM_MEMBERS } from "../platform-fields.ts";
+import type { Target } from "../protocol.ts";
+import { unwrapSignature } from "../signature.ts";
+import { OWN_THOUGHT, providerId, undressId } from "./ids.ts";
+
+const DIALECT = "openai-responses";
+/** Members of an input item that hold a provider's id. */
+const ITEM_IDS = ["id", "approval_request_id"] as const;
+const ITEM: Wanted = { id: "", approval_request_id: "" };
+const CONVERSATION: Wanted = { id: "" };
+
+/**
+ * The client's bytes for an upstream of the same protocol: the model spliced, platform members taken out, ids without their
+ * deployment's token, and thoughts that another dialect's provider made left out: nobody but it can read them.
+ */
+export function passRequest(call: Call, { model }: Target): Buffer {
+  const { body, raw, members } = call;
+  const edits = new Map<string, Edit>();
+  const additions: string[] = [];
+  // Azure's clients may name it in the path alone.
+  if (Object.hasOwn(body, "model")) edits.set("model", { value: JSON.stringify(model) });
+  else additions.push(`"model":${JSON.stringify(model)}`);
+  for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(body, key)) edits.set(key, null);
+  const previous = body["previous_response_id"];
+  if (typeof previous === "string") edits.set("previous_response_id", { value: JSON.stringify(providerId(previous)) });
+  const conversation = body["conversation"];
+  if (typeof conversation === "string") edits.set("conversation", { value: JSON.stringify(providerId(conversation)) });
+  if (isObject(conversation))
+    edits.set("conversation", { value: undressed(memberText(call, "conversation"), CONVERSATION) });
+  const input = body["input"];
+  if (Array.isArray(input) && input.some((item) => holdsDressed(item) || isForeignThought(item))) {
+    edits.set("input", { value: passInput(memberText(call, "input"), input) });
+  }
+  return editMembers(raw, members, edits, additions);
+}
+
+/** The bytes of a top-level member, one character a byte. The last of a repeated member is the one that holds. */
+function memberText({ raw, members }: Call, key: string): string {
+  const member = members.findLast((candidate) => candidate.key === key);
+  return member ? raw.toString("latin1", member.valueStart, member.valueEnd) : "null";
+}
+
+/** `latin1` text back as what it is: edits are written as UTF-8. */
+function utf8(latin1: string): string {
+  return Buffer.from(latin1, "latin1").toString("utf8");
+}
+
+function undressed(text: string, wanted: Wanted): string {
+  return utf8(replaceStrings(text, stringsAt(text, wanted), providerId));
+}
+
+function passInput(text: string, input: readonly unknown[]): string {
+  const kept = elementsAt(text, 0).filter((_, index) => !isForeignThought(input[index]));
+  return `[${kept.map(({ start, end }) => undressed(text.slice(start, end), ITEM)).join(",")}]`;
+}
+
+function holdsDressed(item: unknown): boolean {
+  return isObject(item) && ITEM_IDS.some((key) => typeof item[key] === "string" && undressId(item[key]) !== null);
+}
+
+/** A reasoning item that was made for this client out of another dialect's thoughts. */
+function isForeignThought(item: unknown): boolean {
+  if (!isObject(item) || item["type"] !== "reasoning") return false;
+  if (typeof item["id"] === "string" && item["id"].startsWith(OWN_THOUGHT)) return true;
+  const sealed = item["encrypted_content"];
+  return typeof sealed === "string" && unwrapSignature(sealed, DIALECT).signature.dialect !== DIALECT;
+}

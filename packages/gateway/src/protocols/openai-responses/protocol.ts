@@ -1,0 +1,64 @@
+import { decorateOpenAiReply, encodeOpenAiError } from "../openai-answer.ts";
+import { classifyFailure } from "../openai-error.ts";
+import { EVENT_STREAM, type Metadata, type Protocol } from "../protocol.ts";
+import { toCanonical } from "./canonical.ts";
+import { idDresser } from "./dress.ts";
+import { fromCanonical, inexpressible } from "./encode.ts";
+import { encodeStreamError } from "./error.ts";
+import { passRequest } from "./pass.ts";
+import { decodeReply, readReply } from "./reply.ts";
+import { decodeRequest } from "./request.ts";
+import { streamReader } from "./stream.ts";
+import { encodeReply, streamWriter } from "./writer.ts";
+
+const NOTHING = Buffer.alloc(0);
+const SSE = { contentType: EVENT_STREAM, keepalive: Buffer.from(": keep-alive\n\n") };
+/** Other paths of OpenAI's and Azure's classes (`/openai/responses?api-version=…`). */
+const PATHS = ["/v1/responses", "/openai/v1/responses", "/openai/responses"];
+
+/** OpenAI Responses (WIRE A2): POST /v1/responses, JSON and typed server-sent events. */
+export const openaiResponses: Protocol = {
+  name: "openai-responses",
+  operation: "chat",
+  api: "responses",
+  clientPaths: PATHS,
+  upstreamPath: () => "/responses",
+  decodeRequest,
+  encodeError: encodeOpenAiError,
+  encodeStreamError,
+  streamShape: () => SSE,
+  // The last event carries the whole answer: one that did not come cannot be made up.
+  terminator: NOTHING,
+  endWithMetadata: (held, metadata) => (held ? withMetadata(held, metadata) : NOTHING),
+  decorateReply: decorateOpenAiReply,
+  passRequest,
+  dress: (_call, token) => idDresser(token),
+  readReply,
+  streamReader,
+  classifyFailure,
+  translation: {
+    family: "chat",
+    fieldNames: {
+      response_format: "text.format",
+      verbosity: "text.verbosity",
+      logprobs: "top_logprobs",
+      images: "input",
+      documents: "input",
+      audio: "input",
+      tool_result_images: "input",
+      custom_tools: "tools",
+      reasoning_history: "input",
+    },
+    toCanonical,
+    inexpressible,
+    fromCanonical,
+    decodeReply,
+    encodeReply,
+    streamWriter,
+  },
+};
+
+/** The last event's bytes with `gateway_metadata` in its JSON; an end mark without JSON stays as it is. */
+function withMetadata(held: Buffer, metadata: Metadata): Buffer {
+  return held.includes("}") ? decorateOpenAiReply(held, metadata) : held;
+}

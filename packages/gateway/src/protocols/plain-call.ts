@@ -1,0 +1,52 @@
+import type { Call, Operation, PlatformFields } from "../core/call.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Fields } from "./field-checks.ts";
+import { parseJsonObject } from "./json-body.ts";
+import { membersOf } from "./json-members.ts";
+import { platformFields } from "./platform-fields.ts";
+import type { ClientRequest } from "./protocol.ts";
+
+/** What every call without messages, tools and sampling has to say for itself. */
+export interface PlainFacts extends Partial<Call> {
+  dialect: string;
+  operation: Operation;
+  alias: string;
+  platform: PlatformFields;
+}
+
+/** A call without messages and tools: everything `facts` does not say is the value that asks for nothing. */
+export function plainCall({ raw, path }: ClientRequest, facts: PlainFacts): Call {
+  return {
+    stream: false,
+    needs: new Set(),
+    maxOutputTokens: null,
+    choices: 1,
+    inputTokensEstimate: 1,
+    holdsToolResults: false,
+    reasons: false,
+    showsUsage: true,
+    path,
+    dialectHeaders: {},
+    pinnedTo: null,
+    raw,
+    body: {},
+    members: [],
+    ...facts,
+  };
+}
+
+/** A JSON body with its members and platform fields; the client's `user` is the platform's, unless that is set. */
+export function plainBody({ raw, header }: ClientRequest): Pick<Call, "body" | "members" | "platform"> {
+  const body: Fields = parseJsonObject(raw, header("content-type"));
+  const members = membersOf(raw);
+  const platform = platformFields(body, header);
+  const { user } = body;
+  if (platform.user === undefined && typeof user === "string" && user !== "")
+    platform.user = user.slice(0, LIMITS.labelCharsMax);
+  return { body, members, platform };
+}
+
+/** Tokens of a text, roughly, for `Call.inputTokensEstimate`. */
+export function roughTokens(chars: number): number {
+  return Math.max(1, Math.ceil(chars / 4));
+}

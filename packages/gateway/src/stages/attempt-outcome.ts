@@ -1,0 +1,33 @@
+import type { ReplyFacts } from "../core/call.ts";
+import type { ProviderFailure } from "../core/errors.ts";
+import type { UpstreamRequest } from "../core/transport.ts";
+import type { AttemptTimeouts } from "../resilience/timeouts.ts";
+import type { IntakeSpec } from "./event-intake.ts";
+
+/** What an attempt came to before anything of it could reach the client. */
+export type AttemptOutcome =
+  | { kind: "failed"; failure: ProviderFailure }
+  | { kind: "reply"; body: Buffer; facts: ReplyFacts; contentType: string }
+  /** The commit point: the first real output is here. What was held back comes with the first `take`. */
+  | { kind: "streaming" };
+
+/** How a committed stream ended. */
+export interface StreamEnd {
+  failure: ProviderFailure | null;
+  /** The upstream's own end mark has gone to the client. */
+  terminated: boolean;
+  /** It came, and was kept back. */
+  heldTerminator: Buffer | null;
+}
+
+/** Takes the bytes of a committed stream. False asks for a pause until `resume`. */
+export type StreamTaker = (bytes: Buffer) => boolean;
+
+/** What one attempt is made of. */
+export interface AttemptSpec extends IntakeSpec {
+  request: UpstreamRequest;
+  /** Says a whole answer in the client's dialect, or dresses its bytes; null where they go on as they are. */
+  rewrite: ((body: Buffer) => Buffer) | null;
+  stream: boolean;
+  timeouts: AttemptTimeouts;
+}

@@ -1,0 +1,50 @@
+import type { Deployment } from "../config/snapshot.ts";
+import { GatewayError } from "../core/errors.ts";
+import { undressId } from "../protocols/openai-responses/ids.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { denialOf, deniesDeployment } from "../routing/permission.ts";
+import type { Caller } from "./authenticate.ts";
+import { policiesOf } from "./authorize.ts";
+import type { Runtime } from "./plane.ts";
+import { deploymentToken, type Hop } from "./route.ts";
+
+/**
+ * The deployment that keeps a response, by the token in its id (ruling 23). Throws invalid_request for an id without a token,
+ * and one not_found for everything else: no such deployment, one that this caller may not use, one without the API. Which of
+ * them it was is nobody's business.
+ */
+export function findResponse(runtime: Runtime, caller: Caller, id: string, protocol: Protocol): Hop {
+  const own = undressId(id);
+  const shown = JSON.stringify(id.slice(0, 80));
+  if (!own) {
+    throw new GatewayError("invalid_request", `${shown} is not an id that this gateway has given out`, {
+      param: "response_id",
+    });
+  }
+  const deployment = named(runtime, own.token);
+  const provider = deployment && runtime.providers.get(deployment.provider);
+  const speaks = provider?.protocols.some(({ api, operation }) => api === protocol.api && operation === "chat");
+  if (!deployment || !provider || !speaks || !mayUse(runtime, caller, deployment)) {
+    throw new GatewayError("not_found", `there is no response ${shown} for this key`, { param: "response_id" });
+  }
+  const pool = runtime.snapshot.deployments.has(deployment.name) ? deployment.name : `${deployment.provider}/*`;
+  return { deployment, provider, protocol, crossing: null, pool };
+}
+
+function named({ snapshot, madeDeployments }: Runtime, token: string): Deployment | undefined {
+  for (const deployment of snapshot.deployments.values()) if (deploymentToken(deployment) === token) return deployment;
+  for (const deployment of madeDeployments()) if (deploymentToken(deployment) === token) return deployment;
+  return undefined;
+}
+
+/** Whether any name the caller may use leads to the deployment. */
+function mayUse({ snapshot }: Runtime, caller: Caller, deployment: Deployment): boolean {
+  const policies = policiesOf(caller);
+  if (deniesDeployment(policies, deployment)) return false;
+  const raw = [`deployment:${deployment.name}`, `${deployment.provider}/${deployment.model}`];
+  if (raw.some((name) => denialOf(policies, name, true) === null)) return true;
+  for (const { alias, chain } of snapshot.routes.values()) {
+    if (chain.includes(deployment.name) && denialOf(policies, alias, false) === null) return true;
+  }
+  return false;
+}
