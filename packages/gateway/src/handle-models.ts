@@ -52,7 +52,7 @@ const GEMINI: ModelShape = {
 };
 
 /** A question about models: in which dialect, and about which one (null: all). */
-export interface ModelsAsked {
+interface ModelsAsked {
   shape: ModelShape;
   alias: string | null;
   /** Gemini's `?key=`. */

@@ -106,6 +106,8 @@ export interface Protocol {
   readonly api: string;
   /** Exact paths a client posts to. */
   readonly clientPaths: readonly string[];
+  /** Where its SDKs look for the request's id, beside `x-request-id`. */
+  readonly requestIdHeader?: string;
   /** For paths that hold the alias: what this path says, or null when it is not this protocol's. */
   matchPath?(path: string, query: string): PathFacts | null;
   /** Path (with query, if any) behind a provider's base URL. */

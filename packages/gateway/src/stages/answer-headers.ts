@@ -27,12 +27,14 @@ const DROPPED_CHARS_MAX = 1_024;
 
 /** The request id alone: on every answer, errors included. */
 export function idHeaders(visit: Visit): string[] {
-  return [HEADERS.requestId, visit.requestId];
+  const { requestId, protocol } = visit;
+  const own = protocol.requestIdHeader;
+  return own === undefined ? [HEADERS.requestId, requestId] : [HEADERS.requestId, requestId, own, requestId];
 }
 
 /** All `x-sluicegate-*` headers of a served answer, flat. */
 export function servedHeaders(served: Served): string[] {
-  const headers = [HEADERS.requestId, served.visit.requestId, HEADERS.cache, "bypass"];
+  const headers = [...idHeaders(served.visit), HEADERS.cache, "bypass"];
   if (served.expose === "minimal") return headers;
   const { deployment, dropped } = served;
   headers.push(

@@ -25,7 +25,10 @@ export function readChat(bytes: Buffer, stream: boolean): Reply {
   for (const choice of bodies.flatMap((body) => listAt(body, "choices"))) {
     const index = numberAt(choice, "index");
     let one = growing.get(index);
-    if (!one) growing.set(index, (one = { said: silent(), word: null, calls: [] }));
+    if (!one) {
+      one = { said: silent(), word: null, calls: [] };
+      growing.set(index, one);
+    }
     // What follows a finish reason repeats it (OpenRouter).
     if (one.word) continue;
     addMessage(one, at(choice, "delta") ?? at(choice, "message") ?? { content: at(choice, "text") });

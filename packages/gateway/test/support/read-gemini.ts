@@ -32,13 +32,18 @@ export function readGemini(bytes: Buffer): Reply {
   for (const candidate of responses.flatMap((response) => listAt(response, "candidates"))) {
     const index = numberAt(candidate, "index");
     let one = growing.get(index);
-    if (!one) growing.set(index, (one = { said: silent(), word: null, open: null }));
+    if (!one) {
+      one = { said: silent(), word: null, open: null };
+      growing.set(index, one);
+    }
     for (const part of listAt(candidate, "content", "parts")) addPart(one, part);
     one.word = at(candidate, "finishReason") ?? one.word;
   }
   const choices = [...growing].sort(([a], [b]) => a - b);
   const reports = responses.map((response) => at(response, "usageMetadata"));
-  const counted = reports.filter((report) => numberAt(report, "promptTokenCount") + numberAt(report, "totalTokenCount") > 0);
+  const counted = reports.filter(
+    (report) => numberAt(report, "promptTokenCount") + numberAt(report, "totalTokenCount") > 0,
+  );
   return {
     choices: choices.map(([, { said, word }]) => ({ ...said, finish: finishOf(word, WORDS, said.calls.length > 0) })),
     usage: counted.length > 0 ? geminiUsage(counted.at(-1)) : null,
@@ -54,7 +59,8 @@ function addPart(one: Growing, part: unknown): void {
   );
   // Code that Google ran and tools it called are its own business, and so are their proofs.
   if (!own) return;
-  if (textAt(part, "thoughtSignature") !== "") said.proofs.push(unwrapped(textAt(part, "thoughtSignature")));
+  const proof = textAt(part, "thoughtSignature");
+  if (proof !== "") said.proofs.push(unwrappedProof(proof));
   if (at(part, "thought") === true) said.reasoning += textAt(part, "text");
   else said.text += textAt(part, "text");
   if (!call) return;
@@ -63,6 +69,12 @@ function addPart(one: Growing, part: unknown): void {
     said.calls.push({ name: textAt(call, "name"), arguments: one.open });
   }
   for (const piece of listAt(call, "partialArgs")) if (one.open) addPiece(one.open, piece);
+}
+
+/** The field holds bytes: a wrapped proof stands in it as the base64 of its text. */
+function unwrappedProof(proof: string): string {
+  const inner = Buffer.from(proof, "base64").toString("latin1");
+  return inner.startsWith("sg1.") ? unwrapped(inner) : proof;
 }
 
 /** A streamed argument: its place as a JSON path, and a value that for texts is more of what is there. */

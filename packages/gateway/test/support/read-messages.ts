@@ -61,7 +61,8 @@ function assembled(events: Json[]): Json {
 function addDelta(block: Json, delta: unknown, pieces: Map<Json, string>): void {
   if (at(delta, "text") !== undefined) block["text"] = textAt(block, "text") + textAt(delta, "text");
   if (at(delta, "thinking") !== undefined) block["thinking"] = textAt(block, "thinking") + textAt(delta, "thinking");
-  if (at(delta, "signature") !== undefined) block["signature"] = textAt(block, "signature") + textAt(delta, "signature");
+  if (at(delta, "signature") !== undefined)
+    block["signature"] = textAt(block, "signature") + textAt(delta, "signature");
   if (textAt(delta, "partial_json") !== "")
     pieces.set(block, (pieces.get(block) ?? "") + textAt(delta, "partial_json"));
 }

@@ -42,13 +42,25 @@ export function readResponses(bytes: Buffer, stream: boolean): Reply {
   };
 }
 
-/** The whole response at the end; where its output is empty, what the events made of it. */
+/** The response at the end, with its items as their own events left them: OpenAI seals thoughts anew in the last event. */
 function lastOf(events: Json[]): Json {
   const end = events.findIndex((event) => ENDS.has(textAt(event, "type")));
   const response = (events[end]?.["response"] ?? {}) as Json;
-  if (listAt(response, "output").length > 0) return response;
-  const done = events.slice(0, end).filter((event) => event["type"] === "response.output_item.done");
-  return { ...response, output: done.map((event) => event["item"]) };
+  const before = events.slice(0, end);
+  const done = before.filter((event) => event["type"] === "response.output_item.done");
+  return done.length === 0 ? response : { ...response, output: done.map((event) => streamedItem(event, before)) };
+}
+
+/** A finished item; a message's text is what was streamed of it, and what the whole has beyond that. */
+function streamedItem(event: Json, events: Json[]): unknown {
+  const item = event["item"] as Json;
+  const deltas = events.filter(
+    (other) => other["type"] === "response.output_text.delta" && other["output_index"] === event["output_index"],
+  );
+  if (deltas.length === 0) return item;
+  const streamed = deltas.map((delta) => textAt(delta, "delta")).join("");
+  const whole = listAt(item, "content").map((part) => textAt(part, "text"));
+  return { ...item, content: [{ text: streamed + whole.join("").slice(streamed.length) }] };
 }
 
 function responsesUsage(usage: unknown): Usage | null {

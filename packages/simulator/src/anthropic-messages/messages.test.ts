@@ -229,6 +229,9 @@ describe("streams", () => {
     const late = await events(simulator, "fixed?input=100&cached=40&quirk=late_input");
     expect(late[0]?.data.message.usage).toMatchObject({ input_tokens: 50, cache_read_input_tokens: 0 });
     expect(late.at(-2)?.data.usage).toMatchObject({ input_tokens: 60, cache_read_input_tokens: 40 });
+    const odd = await events(simulator, "echo?quirk=odd_events");
+    expect(odd.map(({ data }) => data.delta?.type ?? data.type)).toContain("odd_delta");
+    expect(odd.every(({ event, data }) => event === data.type)).toBe(true);
     const none = await events(simulator, "nousage");
     expect(none.every(({ data }) => data.usage === undefined && data.message?.usage === undefined)).toBe(true);
     expect(simulator.invoice().lines.at(-1)).toMatchObject({ reported: false, output_tokens: 4 });

@@ -75,20 +75,24 @@ function checkEnabled(body: JsonObject, budget: unknown, maxTokens: number | nul
   if (choice.mode === "required") wrong("", "Thinking may not be enabled when tool_choice forces tool use.");
 }
 
-/** The shape the answer must have, by `output_config`. */
+/** The shape the answer must have, by `output_config`, or by the older `output_format`. */
 export function readFormat(body: JsonObject): AskFormat {
+  if (body.output_format != null) return formatAt(body.output_format, "output_format");
   if (body.output_config == null) return { kind: "text" };
   const config = objectAt(body.output_config, "output_config");
   checkMembers(config, ["effort", "format", "task_budget"], "output_config");
   if (config.effort != null && !EFFORTS.includes(String(config.effort))) {
     wrong("output_config.effort", "Input should be 'low', 'medium', 'high', 'xhigh' or 'max'");
   }
-  if (config.format == null) return { kind: "text" };
-  const format = objectAt(config.format, "output_config.format");
-  if (format.type !== "json_schema") wrong("output_config.format.type", "Input should be 'json_schema'");
-  checkMembers(format, ["type", "schema"], "output_config.format");
-  const schema = objectAt(format.schema, "output_config.format.schema");
-  checkClosed(schema, "output_config.format.schema");
+  return config.format == null ? { kind: "text" } : formatAt(config.format, "output_config.format");
+}
+
+function formatAt(value: unknown, at: string): AskFormat {
+  const format = objectAt(value, at);
+  if (format.type !== "json_schema") wrong(`${at}.type`, "Input should be 'json_schema'");
+  checkMembers(format, ["type", "schema"], at);
+  const schema = objectAt(format.schema, `${at}.schema`);
+  checkClosed(schema, `${at}.schema`);
   return { kind: "schema", schema };
 }
 

@@ -36,6 +36,8 @@ export interface Reading {
   /** True for count_tokens, which wants no output cap and takes none. */
   readonly counting: boolean;
   readonly quirks: ReadonlySet<string>;
+  /** The model takes system turns within the conversation. */
+  readonly systemTurns: boolean;
 }
 
 /** Reads and validates the body of POST /v1/messages, or of its count_tokens. */
@@ -47,7 +49,7 @@ export function readRequest(body: JsonObject, reading: Reading): MessagesRequest
   const tally = new Tally();
   const toolbox = readTools(body, tally);
   const systems = readSystem(body.system, tally);
-  const refuses = { prefill: quirks.has("no_prefill"), systemTurns: !quirks.has("system_turns") };
+  const refuses = { prefill: quirks.has("no_prefill"), systemTurns: !reading.systemTurns };
   const conversation = readMessages(body.messages, tally, refuses);
   readMark(body, "", tally);
   tally.checkMarks();

@@ -31,11 +31,13 @@ export function messageSteps(plan: Plan, stamp: Stamp, shown: boolean): Step[] {
   if (quirks?.has("dup_start") === true) add("open", "message_start", start);
   const blocks = blocksOf(plan, stamp, shown);
   if (blocks.length === 0) steps.push(PING);
+  if (quirks?.has("odd_events") === true) add("open", "message_hint", '"hint":{"some":"thing"}');
   blocks.forEach((block, index) => {
     add("open", "content_block_start", `"index":${index},"content_block":${opening(block)}`);
     if (index === 0) steps.push(PING);
     const delta = (kind: Kind, json: string, thinking?: boolean): void =>
       add(kind, "content_block_delta", `"index":${index},"delta":${json}`, thinking);
+    if (quirks?.has("odd_events") === true) delta("open", '{"type":"odd_delta","odd":"thing"}');
     addDeltas(block, plan, delta);
     add("open", "content_block_stop", `"index":${index}`);
   });

@@ -40,6 +40,17 @@ function finishReason(plan: Plan): string {
   return plan.finish === "content_filter" ? "SAFETY" : plan.finish;
 }
 
+/**
+ * The `content` member of a candidate, with its comma. An answer that is withheld ends with an empty one, and with
+ * the quirk `no_message` the last has none at all.
+ */
+export function contentJson(last: boolean, parts: readonly string[], plan: Plan): string {
+  if (last && plan.settings.quirk?.has("no_message") === true) return "";
+  const withheld = finishReason(plan) === "SAFETY" && !plan.parts.some((part) => part.kind === "text");
+  if (parts.length === 0 || (last && withheld)) return '"content":{},';
+  return `"content":{"parts":[${parts.join(",")}],"role":"model"},`;
+}
+
 /** The members at the end of every answer and every chunk of it. */
 export function tailJson(stamp: Stamp, usage: string | null): string {
   const counted = usage === null ? "" : `,"usageMetadata":${usage}`;

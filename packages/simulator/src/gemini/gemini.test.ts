@@ -196,6 +196,26 @@ describe("streams", () => {
     expect(untold.at(-1).usageMetadata.thoughtsTokenCount).toBe(20);
   });
 
+  test("quirks: the end in the last text, nothing in the first chunk, no content at the end, a part nobody knows", async () => {
+    const simulator = await simulate();
+    const merged = await streamed(simulator, "echo?quirk=merged_finish");
+    expect(merged).toHaveLength(3);
+    expect(merged.at(-1).candidates[0]).toMatchObject({
+      content: { parts: [{ text: "gamma" }] },
+      finishReason: "STOP",
+    });
+    expect(merged.at(-1).usageMetadata.candidatesTokenCount).toBe(4);
+    const [bare] = await streamed(simulator, "echo?quirk=empty_choices");
+    expect([bare.candidates, bare.usageMetadata]).toEqual([undefined, { trafficType: "ON_DEMAND" }]);
+    const ends = await streamed(simulator, "echo?quirk=no_message");
+    expect(ends.at(-1).candidates[0]).toEqual({ finishReason: "STOP", index: 0 });
+    const [odd] = await streamed(simulator, "echo?quirk=odd_events");
+    expect(Object.keys(odd.candidates[0].content.parts[0])).toEqual(["oddPart"]);
+    expect((await streamed(simulator, "refuse")).at(-1).candidates[0].content).toEqual({});
+    const [opened] = await streamed(simulator, "echo?preamble=1");
+    expect(opened.candidates[0].content.parts).toEqual([{ text: "" }]);
+  });
+
   test("every call comes whole, and the stream still ends with STOP", async () => {
     const chunks = await streamed(await simulate(), "tool?calls=2", { tools: TOOLS });
     const calls = chunks.flatMap((chunk) => chunk.candidates[0].content.parts[0].functionCall ?? []);

@@ -1,7 +1,7 @@
 import type { Plan } from "../models/plan.ts";
 import { sign } from "../signature.ts";
 import type { Stamp } from "../wire.ts";
-import { argsOf, blockedJson, callPart, finishJson, type Manner, tailJson, textPart } from "./answer.ts";
+import { argsOf, blockedJson, callPart, contentJson, finishJson, type Manner, tailJson, textPart } from "./answer.ts";
 import { usageMetadata } from "./usage.ts";
 
 /** The whole answer as one GenerateContentResponse. */
@@ -10,8 +10,7 @@ export function generateJson(plan: Plan, stamp: Stamp, manner: Manner): string {
   if (plan.blocked !== null) return blockedJson(plan, stamp, usage);
   const candidates = Array.from({ length: plan.choices }, (_, index) => {
     const parts = partsOf(plan, stamp, manner, index);
-    const content = parts.length === 0 ? "{}" : `{"parts":[${parts.join(",")}],"role":"model"}`;
-    return `{"content":${content},${finishJson(plan)},"index":${index}}`;
+    return `{${contentJson(true, parts, plan)}${finishJson(plan)},"index":${index}}`;
   });
   return `{"candidates":[${candidates.join(",")}]${tailJson(stamp, usage)}}`;
 }

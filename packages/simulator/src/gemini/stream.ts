@@ -8,6 +8,7 @@ import {
   type CallOnly,
   type CallPlace,
   callPart,
+  contentJson,
   finishJson,
   lastPart,
   type Manner,
@@ -16,6 +17,9 @@ import {
 } from "./answer.ts";
 import { partialCalls } from "./partial-args.ts";
 import { usageMetadata } from "./usage.ts";
+
+/** A part such as no client knows yet. */
+const ODD_PART = '{"oddPart":{"some":"thing"}}';
 
 /** One chunk of one candidate before it is written: its parts as JSON. */
 interface Sketch extends Step {
@@ -29,14 +33,14 @@ export function generateSteps(plan: Plan, stamp: Stamp, manner: Manner): Step[] 
     return [{ kind: "finish", data: blockedJson(plan, stamp, usage), reportsUsage: plan.reportsUsage }];
   }
   const sketches = Array.from({ length: plan.choices }, (_, candidate) => sketchesOf(plan, stamp, manner, candidate));
+  const ends = sketches.map((list, candidate) => endOf(list, candidate, plan));
   const ordered = interleaved(sketches);
-  const ends: Sketch[] = sketches.map((_, candidate) => ({ kind: "finish", data: lastPart(plan), candidate }));
   const finish = finishJson(plan);
-  return spread([...ordered, ...ends], plan.usage).map(({ step, output, reasoning }, i, all): Step => {
+  const steps = spread([...ordered, ...ends], plan.usage).map(({ step, output, reasoning }, i, all): Step => {
     const { kind, data, thinking, candidate } = step as Sketch;
-    const ended = kind === "finish" ? `,${finish}` : "";
+    const ended = kind === "finish" ? `${finish},` : "";
     const figures = plan.reportsUsage ? usageMetadata({ ...plan.usage, output, reasoning }) : null;
-    const content = `{"content":{"parts":[${data}],"role":"model"}${ended},"index":${candidate}}`;
+    const content = `{${contentJson(kind === "finish", [data], plan)}${ended}"index":${candidate}}`;
     return {
       kind,
       data: `{"candidates":[${content}]${tailJson(stamp, figures)}}`,
@@ -44,11 +48,21 @@ export function generateSteps(plan: Plan, stamp: Stamp, manner: Manner): Step[] 
       ...(i === all.length - 1 && { reportsUsage: plan.reportsUsage }),
     };
   });
+  const early = plan.settings.quirk?.has("empty_choices") === true;
+  const bare: Step = { kind: "open", data: `{${tailJson(stamp, '{"trafficType":"ON_DEMAND"}').slice(1)}}` };
+  return early ? [bare, ...steps] : steps;
+}
+
+/** The last chunk of a candidate; with `merged_finish` it is the last that says something. */
+function endOf(list: Sketch[], candidate: number, { settings, ...plan }: Plan): Sketch {
+  const last = settings.quirk?.has("merged_finish") === true ? list.pop() : undefined;
+  return { kind: "finish", data: last?.data ?? lastPart({ ...plan, settings }), candidate };
 }
 
 function sketchesOf(plan: Plan, stamp: Stamp, manner: Manner, candidate: number): Sketch[] {
   const { shown, partialArgs } = manner;
   const sketches: Sketch[] = opened(plan) ? [{ kind: "open", data: '{"text":""}', candidate }] : [];
+  if (plan.settings.quirk?.has("odd_events") === true) sketches.push({ kind: "open", data: ODD_PART, candidate });
   let calls = 0;
   for (const part of plan.parts) {
     if (part.kind === "call") {

@@ -37,7 +37,7 @@ describe("encodeError", () => {
     });
   });
 
-  it("carries the retry advice, the request id and what is known", () => {
+  it("carries the retry advice and what is known", () => {
     const details = { retryAfterMs: 1_500, scope: "tenant:a", dimension: "tokens", param: "x" } as const;
     expect(answer("rate_limit_exceeded", "slow", details)).toEqual({
       status: 429,
@@ -45,7 +45,6 @@ describe("encodeError", () => {
         "content-type": "application/json",
         "retry-after": "2",
         "retry-after-ms": "1500",
-        "request-id": "req_1",
       },
       body: {
         type: "error",
@@ -105,6 +104,7 @@ describe("classifyFailure", () => {
     [413, "request_too_large", "Request exceeds the maximum size", "bad_request"],
     [429, "rate_limit_error", "This request would exceed your organization's rate limit", "rate_limited"],
     [429, "rate_limit_error", "enforced_spend_limit_reached", "quota_exhausted"],
+    [400, "invalid_request_error", "You have reached your specified API usage limits.", "quota_exhausted"],
     [500, "api_error", "Internal server error", "provider_error"],
     [504, "timeout_error", "slow", "timeout"],
     [529, "overloaded_error", "Overloaded", "overloaded"],

@@ -47,17 +47,22 @@ const STATUSES: Readonly<Record<string, number>> = {
   overloaded_error: OVERLOADED_STATUS,
 };
 
+/** Anthropic's words for an account that has spent what it may: as a rate limit, or as a bad request (WIRE A3.5). */
+const SPENT = /enforced_spend_limit|specified api usage limits/;
+const SPENT_FROM: ReadonlySet<string> = new Set(["rate_limited", "bad_request"]);
+
 /** Dimensions of Anthropic's own rate limit headers (WIRE A3.5). */
 const DIMENSIONS = ["requests", "tokens", "input-tokens", "output-tokens"] as const;
 
-/** The error as the Anthropic SDKs read it: status, headers with the retry advice and `request-id`, and the `error` object. */
+/** The error as the Anthropic SDKs read it: status, headers with the retry advice, and the `error` object. */
 export function encodeError(error: GatewayError, requestId: string): ErrorAnswer {
-  const answer = verbatimUpstream(error) ?? {
-    status: typeOf(error) === "overloaded_error" ? OVERLOADED_STATUS : error.status,
-    headers: errorHeaders(error),
-    body: JSON.stringify(errorBody(error, requestId)),
-  };
-  return { ...answer, headers: [...answer.headers, "request-id", requestId] };
+  return (
+    verbatimUpstream(error) ?? {
+      status: typeOf(error) === "overloaded_error" ? OVERLOADED_STATUS : error.status,
+      headers: errorHeaders(error),
+      body: JSON.stringify(errorBody(error, requestId)),
+    }
+  );
 }
 
 /** The one event that ends a failed stream. Ruling 18 holds for it too. */
@@ -79,6 +84,8 @@ export function classifyFailure(
   nowMs: number,
 ): ProviderFailure {
   const failure = classify(status, headers, body, nowMs);
+  // Both come under types that say something else.
+  if (SPENT.test(failure.message) && SPENT_FROM.has(failure.class)) return { ...failure, class: "quota_exhausted" };
   if (failure.retryAfterMs !== null || failure.class !== "rate_limited") return failure;
   return { ...failure, retryAfterMs: resetMs(headers, nowMs) };
 }

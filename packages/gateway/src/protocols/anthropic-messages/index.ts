@@ -43,6 +43,7 @@ export const anthropicMessages: Protocol = {
   operation: "chat",
   api: "messages",
   clientPaths: [PATH],
+  requestIdHeader: "request-id",
   upstreamPath: (call) => betaPath(PATH, call),
   upstreamHeaders,
   decodeRequest,

@@ -60,6 +60,12 @@ export class SegmentQueue {
     this.#advance();
   }
 
+  /** The proof of what comes next, in thoughts of its own without words. */
+  proof(signature: string): void {
+    this.#append({ kind: "thinking", signature, ended: true, waiting: [] });
+    this.#advance();
+  }
+
   /** A citation of the text at hand. */
   cite(citation: Record<string, unknown>): void {
     this.#add(this.#last("text"), { value: { type: "citations_delta", citation } });

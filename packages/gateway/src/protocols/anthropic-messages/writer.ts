@@ -6,7 +6,7 @@ import { wrapSignature } from "../signature.ts";
 import type { Shown, StreamWriter } from "../translation.ts";
 import { wireCitation } from "./annotations.ts";
 import { CUSTOM_INPUT } from "./encode-blocks.ts";
-import { callProof, messageId } from "./encode-reply.ts";
+import { messageId } from "./encode-reply.ts";
 import { stopReason } from "./finish.ts";
 import { type Segment, SegmentQueue } from "./segments.ts";
 import { wireToolId } from "./tool-ids.ts";
@@ -117,7 +117,7 @@ class MessageWriter {
         break;
       case "tool_start":
         this.#called = true;
-        if (part.signature) this.#whole(callProof(part.signature));
+        if (part.signature) this.#queue.proof(wrapSignature(part.signature, "call", NAME));
         this.#queue.openCall(part.index, {
           id: wireToolId(part.id === "" ? `call_${part.index}` : part.id),
           name: part.name,

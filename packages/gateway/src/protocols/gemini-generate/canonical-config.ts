@@ -12,7 +12,7 @@ const READ = new Set([
 ]);
 
 /** What of a canonical request `generationConfig` says. */
-export type CanonicalConfig = Pick<
+type CanonicalConfig = Pick<
   CanonicalRequest,
   | "responseFormat"
   | "maxOutputTokens"

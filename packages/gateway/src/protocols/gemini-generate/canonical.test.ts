@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { geminiCall } from "../../../test/support/gemini-calls.ts";
 import { refusalOf } from "../../../test/support/thrown.ts";
 import { toCanonical } from "./canonical.ts";
-import { geminiCall } from "./fixtures/gemini-calls.ts";
 
 const text = (words: string): object => ({ parts: [{ text: words }], role: "user" });
 const read = (body: object): ReturnType<typeof toCanonical> =>
@@ -16,6 +16,8 @@ describe("a Gemini body in canonical form", () => {
       });
     }
     expect(read({ system_instruction: { parts: [{ text: "a" }, { text: "b" }] } }).messages[0]?.blocks).toHaveLength(2);
+    const { foreign } = read({ systemInstruction: { parts: [{ text: "a" }, { inlineData: {} }] } });
+    expect(foreign).toEqual([{ path: "systemInstruction.parts[1]", meaning: true }]);
   });
 
   it("takes results out of a user's turn and matches them by order and name where nobody gave ids", () => {

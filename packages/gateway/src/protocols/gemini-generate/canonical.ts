@@ -37,7 +37,7 @@ export function canonicalBody(body: Fields, stream: boolean): CanonicalRequest {
   }
   const tier = pickString(body, "serviceTier");
   return {
-    messages: [...systemMessage(body), ...readContents(pickList(body, "contents"))],
+    messages: [...systemMessage(body, foreign), ...readContents(pickList(body, "contents"))],
     tools: pickList(body, "tools").flatMap((tool, index) => readTool(tool, `tools[${index}]`, foreign)),
     toolChoice: readToolChoice(body, foreign),
     parallelToolCalls: null,
@@ -52,14 +52,16 @@ export function canonicalBody(body: Fields, stream: boolean): CanonicalRequest {
   };
 }
 
-/** A content, or, as the API also takes, its parts or bare text. */
-function systemMessage(body: Fields): Message[] {
+/** A content, or, as the API also takes, its parts or bare text. A picture among them is for Google alone. */
+function systemMessage(body: Fields, foreign: ForeignField[]): Message[] {
   const given = pick(body, "systemInstruction");
   if (given === undefined) return [];
   const parts = isObject(given) ? pickList(given, "parts") : Array.isArray(given) ? given : [given];
-  const blocks = parts.flatMap((part) => {
+  const blocks = parts.flatMap((part: unknown, index) => {
     const text = typeof part === "string" ? part : isObject(part) ? part["text"] : undefined;
-    return typeof text === "string" ? [{ type: "text" as const, text }] : [];
+    if (typeof text === "string") return [{ type: "text" as const, text }];
+    foreign.push({ path: `${spelling(body, "systemInstruction")}.parts[${index}]`, meaning: true });
+    return [];
   });
   return blocks.length === 0 ? [] : [{ role: "system", blocks }];
 }

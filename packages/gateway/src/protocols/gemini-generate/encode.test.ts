@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { canonicalRequest, geminiCall, targetModel } from "../../../test/support/gemini-calls.ts";
 import { refusalOf } from "../../../test/support/thrown.ts";
 import type { Block, CanonicalRequest, Message, ToolChoice } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { toCanonical } from "./canonical.ts";
 import { fromCanonical } from "./encode.ts";
 import { inexpressible } from "./expressible.ts";
-import { canonicalRequest, geminiCall, targetModel } from "./fixtures/gemini-calls.ts";
 
 const own = (value: string): { dialect: string; value: string } => ({ dialect: "gemini-generate", value });
 const call = (id: string, more: object = {}): Block => ({

@@ -18,7 +18,7 @@ export function streamShape(call: Call): StreamShape {
 }
 
 /** Puts responses, each a JSON text, into one stream. */
-export interface Framing {
+interface Framing {
   event(json: string): Buffer;
   end(): Buffer;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { partsOfStream } from "../../../test/support/gemini-calls.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { classifyFailure } from "./error.ts";
-import { partsOfStream } from "./fixtures/gemini-calls.ts";
 import { decodeReply, readReply } from "./reply.ts";
 import { streamReader } from "./stream.ts";
 import { readUsage, writeUsage } from "./usage.ts";
@@ -234,7 +234,7 @@ describe("Gemini's events", () => {
     expect(() => streamReader().read(data, null)).toThrow(/stream event/);
   });
 
-  it("survive every cut of the bytes", () => {
+  it("are read with the CRLF that Google sends", () => {
     const text = `data: ${JSON.stringify({ ...candidate([{ text: "Zürich" }], { finishReason: "STOP" }), modelVersion: "m" })}\r\n\r\n`;
     expect(partsOfStream(Buffer.from(text)).map((part) => part.type)).toEqual(["start", "text", "finish"]);
   });

@@ -1,5 +1,13 @@
 import { noUsage } from "@sluicegate/contract";
 import { describe, expect, it } from "vitest";
+import {
+  geminiCall,
+  merged,
+  partsOfStream,
+  QUIRKS,
+  shownFor,
+  targetModel,
+} from "../../../test/support/gemini-calls.ts";
 import { readTraffic, responseBytes, type TrafficRecord, trafficDir } from "../../../test/support/replay-server.ts";
 import type { Message } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
@@ -10,7 +18,6 @@ import { collectReply } from "./collect.ts";
 import { fromCanonical } from "./encode.ts";
 import { classifyFailure } from "./error.ts";
 import { inexpressible } from "./expressible.ts";
-import { geminiCall, merged, partsOfStream, QUIRKS, shownFor, targetModel } from "./fixtures/gemini-calls.ts";
 import { decodeReply, encodeReply, readReply } from "./reply.ts";
 import { streamWriter } from "./writer.ts";
 

@@ -1,10 +1,10 @@
 import { noUsage } from "@sluicegate/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { geminiCall, merged, partsOfStream, shownFor } from "../../../test/support/gemini-calls.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { toCanonical } from "./canonical.ts";
-import { geminiCall, merged, partsOfStream, shownFor } from "./fixtures/gemini-calls.ts";
 import { geminiGenerate } from "./index.ts";
 import { streamWriter } from "./writer.ts";
 

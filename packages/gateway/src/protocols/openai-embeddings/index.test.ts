@@ -46,9 +46,9 @@ describe("an embeddings request", () => {
     const text = '{ "input":["caf\\u00e9", "x"],"dimensions": 256 ,"gateway":{"user":"u"},"model":"emb", "y":1.0}';
     const call = decode(text);
     expect(call.platform.user).toBe("u");
-    expect(openaiEmbeddings.passRequest(call, { model: "text-3", quirks: QUIRKS, maxOutputTokens: null }).toString()).toBe(
-      '{ "input":["caf\\u00e9", "x"],"dimensions": 256,"model":"text-3", "y":1.0}',
-    );
+    expect(
+      openaiEmbeddings.passRequest(call, { model: "text-3", quirks: QUIRKS, maxOutputTokens: null }).toString(),
+    ).toBe('{ "input":["caf\\u00e9", "x"],"dimensions": 256,"model":"text-3", "y":1.0}');
   });
 });
 

@@ -4,10 +4,15 @@ import { flatName } from "./tool-names.ts";
 
 const DIALECT = "openai-responses";
 
+/** Hosted tools that agents offer with every request, and that a model can do without. */
+const OFFERS = /^(?:web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?|tool_search|image_generation)$/;
+/** Members of a function tool that other dialects know, or that say nothing to them. */
+const FUNCTION_FIELDS = new Set(["type", "name", "description", "parameters", "strict"]);
+
 /**
- * The tools of a request. One that is run by the provider (web search, code execution) has meaning where the client counts on
- * it: when it stands alone, or when `tool_choice` asks for it. Beside tools of the client's own, as coding agents send them,
- * it is an offer that the model may do without: it is dropped and listed.
+ * The tools of a request. One that is run by the provider has meaning: the client counts on it. The exception are those that
+ * coding agents merely offer (web search, tool search, pictures) beside tools of their own, unless `tool_choice` asks for one:
+ * the model may do without, so they are dropped and listed.
  */
 export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
   const given = Array.isArray(body["tools"]) ? body["tools"].filter(isObject) : [];
@@ -18,14 +23,19 @@ export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
     if (tool["type"] === "namespace") {
       const inner = Array.isArray(tool["tools"]) ? tool["tools"].filter(isObject) : [];
       for (const member of inner) addOwn(tools, member, String(tool["name"] ?? ""));
-    } else if (!addOwn(tools, tool, null)) {
+    } else if (addOwn(tools, tool, null)) {
+      for (const key of Object.keys(tool)) {
+        if (tool["type"] === "function" && !FUNCTION_FIELDS.has(key))
+          foreign.push({ path: `${path}.${key}`, meaning: false });
+      }
+    } else {
       hosted.push({ path, value: tool });
     }
   });
-  const wanted = asksForHosted(body["tool_choice"]);
-  const offered = tools.length > 0 && !wanted;
+  const offers = tools.length > 0 && !asksForHosted(body["tool_choice"]);
   for (const { path, value } of hosted) {
-    if (offered || body["tool_choice"] === "none") foreign.push({ path, meaning: false });
+    if ((offers && OFFERS.test(String(value["type"]))) || body["tool_choice"] === "none")
+      foreign.push({ path, meaning: false });
     else tools.push({ type: "hosted", dialect: DIALECT, path, value });
   }
   return tools;

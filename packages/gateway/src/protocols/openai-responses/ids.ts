@@ -44,3 +44,8 @@ export function ownId(prefix: string, requestId: string, index?: number): string
   const tail = requestId.slice(requestId.indexOf("_") + 1);
   return `${prefix}_${OWN}${tail}${index === undefined ? "" : `x${index}`}`;
 }
+
+/** True for an id of the gateway's own making. */
+export function isOwnId(id: string): boolean {
+  return /^[a-z]+_sg[0-9a-z]+$/.test(id);
+}

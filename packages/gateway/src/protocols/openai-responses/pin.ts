@@ -1,6 +1,6 @@
 import { GatewayError } from "../../core/errors.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import { undressId } from "./ids.ts";
+import { isOwnId, undressId } from "./ids.ts";
 
 /**
  * The deployment whose ids a request holds: its token, null for a request that stands on its own. Throws invalid_request for
@@ -12,11 +12,10 @@ export function pinOf(body: Fields, references: readonly [path: string, id: stri
     const own = undressId(id);
     if (!own) {
       const shown = JSON.stringify(id.slice(0, 80));
-      throw new GatewayError(
-        "invalid_request",
-        `${path} ${shown} is not an id that this gateway has given out; use ids of its own answers, of deployments that store them`,
-        { param: path },
-      );
+      const why = isOwnId(id)
+        ? "is of an answer that nobody keeps, because its provider has no store; send the items themselves (store: false)"
+        : "is not an id that this gateway has given out";
+      throw new GatewayError("invalid_request", `${path} ${shown} ${why}`, { param: path });
     }
     if (token !== null && token !== own.token) {
       throw new GatewayError("invalid_request", `${path} belongs to another deployment than the ids before it`, {

@@ -1,10 +1,9 @@
 import { decorateOpenAiReply, encodeOpenAiError } from "../openai-answer.ts";
-import { classifyFailure } from "../openai-error.ts";
 import { EVENT_STREAM, type Metadata, type Protocol } from "../protocol.ts";
 import { toCanonical } from "./canonical.ts";
 import { idDresser } from "./dress.ts";
 import { fromCanonical, inexpressible } from "./encode.ts";
-import { encodeStreamError } from "./error.ts";
+import { classifyFailure, encodeStreamError } from "./error.ts";
 import { passRequest } from "./pass.ts";
 import { decodeReply, readReply } from "./reply.ts";
 import { decodeRequest } from "./request.ts";

@@ -5,10 +5,10 @@ import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message
 import type { FinishReason } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import { classifyFailure } from "../openai-error.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readAnnotation, readItemAnnotation } from "./annotations.ts";
+import { classifyFailure } from "./error.ts";
 import { readUsage } from "./usage.ts";
 
 const DIALECT = "openai-responses";
