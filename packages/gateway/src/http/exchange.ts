@@ -3,8 +3,10 @@ import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { TickBatch } from "./tick-batch.ts";
 
-/** Bodies up to this size are joined with their head. */
+/** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
 const JOIN_BYTES_MAX = 64 * 1024;
+/** What ends a body in chunks (RFC 9112, 7.1). */
+const LAST_CHUNK = "0\r\n\r\n";
 
 /** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
 export class Exchange {
@@ -19,6 +21,8 @@ export class Exchange {
   readonly cancel = new Cancel();
   #drainListener: (() => void) | undefined;
   #awaitsContinue: boolean;
+  /** The answer is a stream in chunks, framed here: node would make four pieces of each, and gather them again. */
+  #chunked = false;
 
   readonly #batch: TickBatch;
 
@@ -68,9 +72,9 @@ export class Exchange {
       response.writeHead(status, all);
       this.#batch.add(() => {
         if (response.destroyed) return;
-        // As Latin-1 text, byte for character, head and body are joined instead of gathered.
-        if (shown && shown.length <= JOIN_BYTES_MAX) response.end(shown.toString("latin1"), "latin1");
-        else response.end(shown);
+        if (shown && shown.length <= JOIN_BYTES_MAX) this.#writeText(shown.toString("latin1"));
+        else if (shown) response.write(shown);
+        response.end();
       });
       return;
     }
@@ -116,15 +120,20 @@ export class Exchange {
 
   /** Sends the head of a stream. */
   begin(status: number, headers: readonly string[]): void {
-    if (this.headSent || this.response.destroyed) return;
-    this.response.writeHead(status, headers as string[]);
+    const response = this.response;
+    if (this.headSent || response.destroyed) return;
+    response.writeHead(status, headers as string[]);
+    this.#chunked = response.chunkedEncoding;
+    response.chunkedEncoding = false;
   }
 
   /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
   write(bytes: Buffer): boolean {
     const response = this.response;
     if (response.destroyed) return true;
-    response.write(bytes);
+    if (!this.#chunked) response.write(bytes);
+    else if (bytes.length <= JOIN_BYTES_MAX) this.#writeText(chunkOf(bytes));
+    else this.#writeLarge(bytes);
     return response.writableLength < response.writableHighWaterMark;
   }
 
@@ -138,12 +147,42 @@ export class Exchange {
   end(bytes?: Buffer): void {
     const response = this.response;
     if (response.destroyed) return;
-    if (bytes) response.end(bytes);
-    else response.end();
+    if (this.#chunked) this.#writeText(bytes && bytes.length > 0 ? chunkOf(bytes) + LAST_CHUNK : LAST_CHUNK);
+    else if (bytes) response.write(bytes);
+    response.end();
+  }
+
+  /**
+   * Writes text of Latin-1, byte for character, as one piece with what is to go before it. Corked by us, node does not cork
+   * for the tick: a piece that it gets alone is one plain write, and is gone when `end` looks for something to wait for.
+   */
+  #writeText(text: string): void {
+    const { response } = this;
+    const { socket } = response;
+    socket?.cork();
+    response.write(text, "latin1");
+    socket?.uncork();
+  }
+
+  /** A chunk that is not worth a copy, with its framing around it. */
+  #writeLarge(bytes: Buffer): void {
+    const { response } = this;
+    response.write(sizeLine(bytes), "latin1");
+    response.write(bytes);
+    response.write("\r\n", "latin1");
   }
 
   /** Closes the connection under the client: only for a stream that cannot say its own error. */
   destroy(): void {
     this.response.destroy();
   }
+}
+
+/** A chunk of a body in chunks, framed (RFC 9112, 7.1). An empty one would end the body. */
+function chunkOf(bytes: Buffer): string {
+  return bytes.length > 0 ? `${sizeLine(bytes)}${bytes.toString("latin1")}\r\n` : "";
+}
+
+function sizeLine(bytes: Buffer): string {
+  return `${bytes.length.toString(16)}\r\n`;
 }

@@ -13,8 +13,8 @@ export const LEDGER_LIMITS = {
   holdMs: 1_000,
   /** Admissions waiting so at once; the oldest beyond it become running rows. */
   heldMax: 20_000,
-  /** The worker hears of new lines this often at most. */
-  noticeMs: 50,
+  /** The worker hears of new lines this often at most: it shares a core with the event loop where there are few. */
+  noticeMs: 250,
   /** Back-off of a failing disk, database or worker. */
   retryMs: { first: 100, max: 5_000 },
   /** How long the start waits for a locked database before it leaves it to the worker. */

@@ -8,7 +8,7 @@ export interface Admission {
   attempt: AttemptRow;
 }
 
-/** Where the data plane leaves its rows. Nothing here waits for a database. */
+/** Where the data plane leaves its rows, which stay as they are until the tick's write. Nothing here waits for a database. */
 export interface LedgerWriter {
   /** False when the spool is full and the policy is to refuse: do not admit. */
   accepting(): boolean;

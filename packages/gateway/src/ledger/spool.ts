@@ -19,6 +19,9 @@ export interface SpoolOptions {
   write?: (fd: number, bytes: Buffer) => number;
 }
 
+/** A line with its newline, or what writes it: called when this tick's lines are, all of them in a row while the code is warm. */
+export type Line = string | (() => string);
+
 interface Chunk {
   bytes: Buffer;
   lines: number;
@@ -32,7 +35,7 @@ interface Totals {
 /** Append-only segment files with one write a tick for all lines of it. Never throws for what the disk does. */
 export class Spool {
   readonly #options: SpoolOptions;
-  #lines: string[] = [];
+  #lines: Line[] = [];
   #tick: Promise<void> | null = null;
   #endTick: () => void = () => {};
   #immediate: NodeJS.Immediate | null = null;
@@ -56,8 +59,8 @@ export class Spool {
     this.#rotate();
   }
 
-  /** Queues a line (with its newline) for this tick's write. */
-  append(line: string): void {
+  /** Queues a line for this tick's write. */
+  append(line: Line): void {
     if (this.#closed) {
       this.#dropped++;
       return;
@@ -79,8 +82,11 @@ export class Spool {
     if (this.#immediate) clearImmediate(this.#immediate);
     this.#immediate = null;
     if (this.#lines.length === 0) return;
-    this.#keep({ bytes: Buffer.from(this.#lines.join("")), lines: this.#lines.length });
+    const lines = this.#lines;
     this.#lines = [];
+    let text = "";
+    for (const line of lines) text += typeof line === "string" ? line : line();
+    this.#keep({ bytes: Buffer.from(text), lines: lines.length });
     const endTick = this.#endTick;
     this.#tick = null;
     this.#endTick = () => {};

@@ -16,7 +16,7 @@ export interface WorkerLinkOptions {
   onConsumed: (position: Position) => void;
 }
 
-/** Keeps the ledger's worker running and tells it of new lines, at most every 50 ms. */
+/** Keeps the ledger's worker running and tells it of new lines, at most every 250 ms. */
 export class WorkerLink {
   readonly #options: WorkerLinkOptions;
   #worker: Worker;
@@ -38,7 +38,7 @@ export class WorkerLink {
     return this.#databaseOk && this.#workerOk;
   }
 
-  /** There are new lines; the worker hears of them within 50 ms. */
+  /** There are new lines; the worker hears of them within 250 ms. */
   notify(): void {
     this.#notice ??= this.#options.clock.after(LEDGER_LIMITS.noticeMs, () => this.#tell(false));
   }

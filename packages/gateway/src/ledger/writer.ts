@@ -115,18 +115,19 @@ class SpoolingLedger implements Ledger {
       return Promise.resolve();
     }
     this.#admitted.add(admission.row.request_id);
-    this.#spool.append(admissionLine(admission));
+    this.#spool.append(() => admissionLine(admission));
     return this.#spool.written();
   }
 
   settle(row: RequestRow, attempts: AttemptRow[]): void {
-    if (this.#admitted.delete(row.request_id) || !this.#refuses()) this.#spool.append(settlementLine(row, attempts));
+    if (this.#admitted.delete(row.request_id) || !this.#refuses())
+      this.#spool.append(() => settlementLine(row, attempts));
     else this.#drop();
   }
 
   record(row: RequestRow): void {
     if (this.#closed || this.#full()) this.#drop();
-    else this.#spool.append(settlementLine(row, []));
+    else this.#spool.append(() => settlementLine(row, []));
   }
 
   spooledRows(): number {

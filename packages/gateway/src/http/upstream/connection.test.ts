@@ -7,6 +7,7 @@ import { type Peer, startTcpUpstream, type TcpUpstream } from "../../../test/sup
 import { VirtualClock } from "../../../test/support/virtual-clock.ts";
 import type { Transport } from "../../core/transport.ts";
 import { Connection } from "./connection.ts";
+import type { Dialer } from "./dial.ts";
 import { Exchange } from "./exchange.ts";
 import { createTransport } from "./transport.ts";
 
@@ -291,11 +292,16 @@ describe("a sink that throws", () => {
   function connection(onIdle: (one: Connection) => void = () => {}): { on: Connection; read(text: string): void } {
     const socket = new Socket();
     const owner = { onConnected() {}, onIdle, onGone() {} };
-    const on = new Connection({ ready: "connect", open: () => socket }, owner, { clock: new VirtualClock(), ms: 1 });
+    let onBytes = (_bytes: Buffer): void => {};
+    const open: Dialer["open"] = (listener) => {
+      onBytes = listener;
+      return socket;
+    };
+    const on = new Connection({ ready: "connect", open }, owner, { clock: new VirtualClock(), ms: 1 });
     socket.emit("connect");
     Object.defineProperties(socket, { readyState: { value: "open" }, write: { value: () => true } });
     closers.push(() => socket.destroy());
-    return { on, read: (text) => void socket.emit("data", Buffer.from(text)) };
+    return { on, read: (text) => onBytes(Buffer.from(text)) };
   }
 
   function exchange(throwAt: string): { exchange: Exchange; sink: RecordingSink } {

@@ -55,7 +55,7 @@ export class Connection {
       onBody: (piece) => this.#exchange?.sink.onData(piece),
       onDone: (reusable) => this.#done(reusable),
     });
-    this.#socket = dialer.open();
+    this.#socket = dialer.open((bytes) => this.#read(bytes));
     const late = deadline.clock.after(deadline.ms, () => {
       this.#failureKind = "connect_timeout";
       this.destroy(`no connection within ${deadline.ms} ms`);
@@ -66,7 +66,6 @@ export class Connection {
       this.#connected = true;
       this.#owner.onConnected(this);
     });
-    this.#socket.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#socket.on("error", (error) => {
       this.#failure = reasonOf(error);
     });

@@ -1,15 +1,19 @@
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, createSecureContext } from "node:tls";
 import type { UpstreamTls } from "../../core/transport.ts";
 
 /** When TCP begins to ask whether the other side is still there: answers that think for minutes say nothing meanwhile. */
 const KEEP_ALIVE_PROBE_MS = 60_000;
 
+/** Room for one read. A buffer made for every read is 64 KiB that is cut down to what came, and dearer than the read. */
+const READ_BYTES = 64 * 1024;
+
 /** Opens sockets to one origin. */
 export interface Dialer {
   /** The event that says that a socket can be written to. */
   ready: "connect" | "secureConnect";
-  open(): Socket;
+  /** A socket without "data" events: `onBytes` gets what is read, its own to keep. */
+  open(onBytes: (bytes: Buffer) => void): Socket;
 }
 
 /** The way to an origin. Throws for TLS material that is none; it is read once, not for every connection. */
@@ -18,7 +22,18 @@ export function dialer(origin: URL, tls: UpstreamTls | undefined): Dialer {
   const secure = origin.protocol === "https:";
   const port = origin.port === "" ? (secure ? 443 : 80) : Number(origin.port);
   const common = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS };
-  if (!secure) return { ready: "connect", open: () => connectTcp(common) };
+  // Every socket of the origin reads into it, one at a time: what was read is copied before the next one can.
+  const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  const reading = (onBytes: (bytes: Buffer) => void): { onread: OnReadOpts } => ({
+    onread: {
+      buffer,
+      callback: (count) => {
+        onBytes(Buffer.from(buffer.subarray(0, count)));
+        return true;
+      },
+    },
+  });
+  if (!secure) return { ready: "connect", open: (onBytes) => connectTcp({ ...common, ...reading(onBytes) }) };
   const options = {
     ...common,
     secureContext: createSecureContext(tls),
@@ -26,5 +41,5 @@ export function dialer(origin: URL, tls: UpstreamTls | undefined): Dialer {
     // Names only: an address has no place in SNI (RFC 6066).
     ...(isIP(host) === 0 && { servername: host }),
   };
-  return { ready: "secureConnect", open: () => connectTls(options) };
+  return { ready: "secureConnect", open: (onBytes) => connectTls({ ...options, ...reading(onBytes) }) };
 }
