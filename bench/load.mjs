@@ -69,7 +69,7 @@ async function stream({ target, streams, events }) {
   const open = await openAll(target.port, streams);
   const startedAt = performance.now();
   try {
-    await Promise.all(open.map((connection) => oneStream(connection, bytes, events)));
+    await Promise.all(open.map((connection) => oneStream(connection, bytes, target.expected ?? events)));
   } finally {
     for (const connection of open) connection.close();
   }

@@ -1,14 +1,23 @@
 // One measurement of one proxy each. All of them check that the upstream saw exactly what the clients sent.
 import { truncateSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { answerBody, chatBody, LARGE_BODY_BYTES, SMALL_BODY_BYTES, streamBody, streamEvents } from "./payloads.mjs";
+import {
+  answerBody,
+  chatBody,
+  LARGE_BODY_BYTES,
+  SMALL_BODY_BYTES,
+  streamBody,
+  streamEvents,
+  translatedBody,
+  translatedEvents,
+} from "./payloads.mjs";
 import { coreMs, cpuNs, mainThreadNs, memoryMb, PROXY_CORE, settled } from "./process.mjs";
 
 const HELD_EVENTS = 3_000;
 const HELD_INTERVAL_MS = 250;
 
 /** The kinds of measurement, in the order in which a round makes them. */
-export const KINDS = ["json", "large", "stream", "latency", "rss"];
+export const KINDS = ["json", "large", "stream", "translated", "latency", "rss"];
 
 /** A target with the request it gets in one kind of measurement. */
 function withBody(target, kind, sizes) {
@@ -16,6 +25,12 @@ function withBody(target, kind, sizes) {
     const body = streamBody(sizes.streamEvents, sizes.streamIntervalMs);
     return { ...wire(target), path: target.streamPath, body };
   }
+  // nginx cannot translate: it passes the same stream on as it is.
+  if (kind === "translated" && target.translatedPath) {
+    const body = translatedBody(sizes.streamEvents, sizes.streamIntervalMs);
+    return { ...wire(target), path: target.translatedPath, body, expected: translatedEvents(sizes.streamEvents) };
+  }
+  if (kind === "translated") return withBody(target, "stream", sizes);
   if (kind === "rss")
     return { ...wire(target), path: target.streamPath, body: streamBody(HELD_EVENTS, HELD_INTERVAL_MS) };
   return { ...wire(target), body: chatBody(kind === "large" ? LARGE_BODY_BYTES : SMALL_BODY_BYTES) };
@@ -60,13 +75,13 @@ export function measureJson(rig, target, kind, sizes) {
 }
 
 /** CPU per paced stream event in µs. The request around the events is part of it. */
-export function measureStream(rig, target, sizes) {
+export function measureStream(rig, target, kind, sizes) {
   const { streams, streamEvents: events } = sizes;
   return window(
     rig,
     target,
     streams,
-    async () => (await rig.load("stream", { target: withBody(target, "stream", sizes), streams, events })).seconds,
+    async () => (await rig.load("stream", { target: withBody(target, kind, sizes), streams, events })).seconds,
     events,
   );
 }

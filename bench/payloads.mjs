@@ -49,6 +49,25 @@ export function streamBody(events, intervalMs) {
   return make(filler(SMALL_BODY_BYTES - make("").length));
 }
 
+/** The same stream asked for in Anthropic's dialect: the gateway translates the call, and every event of the answer. */
+export function translatedBody(events, intervalMs) {
+  const make = (content) =>
+    JSON.stringify({
+      model: MODEL,
+      system: `bench:stream:${events}:${intervalMs}: You are a careful assistant.`,
+      messages: [{ role: "user", content }],
+      temperature: 0.2,
+      max_tokens: 256,
+      stream: true,
+    });
+  return make(filler(SMALL_BODY_BYTES - make("").length));
+}
+
+/** Events a Messages client gets for `events` chat events: the block's start and stop, one end less than chat's three. */
+export function translatedEvents(events) {
+  return events + 1;
+}
+
 /** The pace that a request body asks for, or null for a JSON answer. `start` is the body's first few hundred bytes. */
 export function paceOf(start) {
   const match = /bench:stream:(\d+):(\d+):/.exec(start);

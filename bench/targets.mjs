@@ -49,7 +49,8 @@ export async function startSluicegate({
   const env = { NODE_ENV: "production", SLUICEGATE_ADMIN_KEY: "" };
   const child = start({ name, core: PROXY_CORE, command: process.execPath, args, log, env, cwd: folder });
   await untilReady(child, () => listens(port));
-  return target(name, child, { port, headers: { authorization: `Bearer ${KEY}` } });
+  const headers = { authorization: `Bearer ${KEY}` };
+  return { ...target(name, child, { port, headers }), translatedPath: "/v1/messages" };
 }
 
 /** Portkey as its package starts it, one provider a request by header. Installed on demand. */
