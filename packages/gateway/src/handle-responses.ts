@@ -1,5 +1,6 @@
 import { GatewayError, toGatewayError } from "./core/errors.ts";
 import type { Exchange } from "./http/exchange.ts";
+import { accountToken } from "./protocols/account-token.ts";
 import { idDresser } from "./protocols/openai-responses/dress.ts";
 import { providerId } from "./protocols/openai-responses/ids.ts";
 import { openaiResponses } from "./protocols/openai-responses/index.ts";
@@ -14,7 +15,7 @@ import { attemptTimeouts } from "./resilience/timeouts.ts";
 import type { AttemptRecord } from "./stages/admit.ts";
 import { idHeaders } from "./stages/answer-headers.ts";
 import { Attempt } from "./stages/attempt.ts";
-import { authenticate } from "./stages/authenticate.ts";
+import { authenticate, type Caller } from "./stages/authenticate.ts";
 import { ClientStream } from "./stages/client-stream.ts";
 import { finalError } from "./stages/final-error.ts";
 import { findResponse } from "./stages/find-response.ts";
@@ -50,7 +51,7 @@ export async function handleResponses(plane: DataPlane, exchange: Exchange): Pro
       const call = resourceCall(resource);
       client = new ClientStream(exchange, openaiResponses, call, plane.clock, keepaliveMs, idHeaders(visit));
     }
-    const record = ask(plane, exchange, resource, hop, runtime);
+    const record = ask(plane, exchange, resource, hop, { runtime, caller });
     await answer(exchange, client, visit, record, resource);
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -73,12 +74,18 @@ function resourceOf(exchange: Exchange): ResourceCall {
 }
 
 /** Asks the provider, with its own credential and the id as it knows it. */
-function ask(plane: DataPlane, exchange: Exchange, resource: ResourceCall, hop: Hop, runtime: Runtime): AttemptRecord {
+function ask(
+  plane: DataPlane,
+  exchange: Exchange,
+  resource: ResourceCall,
+  hop: Hop,
+  { runtime, caller }: { runtime: Runtime; caller: Caller },
+): AttemptRecord {
   const { deployment, provider, protocol, pool } = hop;
   const call = resourceCall(resource);
   const header = (name: string): string | undefined => exchange.header(name);
   const { request } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
-  const dresser = idDresser(deploymentToken(deployment));
+  const dresser = idDresser(deploymentToken(deployment, caller.tenant.name), accountToken(deployment.provider));
   const settings = runtime.snapshot.rawRoute;
   const attempt = new Attempt(
     {

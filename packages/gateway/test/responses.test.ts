@@ -1,3 +1,5 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI, { APIError, BadRequestError, NotFoundError } from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -5,6 +7,7 @@ import { checkedEvents } from "../src/protocols/openai-responses/fixtures/event-
 import { CLIENT_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
 
 const OTHER_KEY = `sg_other_${"b2".repeat(32)}`;
+const NEIGHBOUR_KEY = `sg_next_${"c3".repeat(32)}`;
 const DRESSED = /^resp_[0-9a-f]{12}_.+/;
 const WEATHER = {
   type: "function" as const,
@@ -35,20 +38,25 @@ function configOf(): string {
     "tenants:",
     "  default: { models: { allow: ['*'] } }",
     "  narrow: { models: { allow: [tool] } }",
+    "  neighbour: { models: { allow: ['*'] } }",
     "keys:",
     "  - { id: test, hash: 'KEYHASH', tenant: default }",
     "  - { id: other, key: env:OTHER_KEY, tenant: narrow }",
+    "  - { id: next, key: env:NEIGHBOUR_KEY, tenant: neighbour }",
   ].join("\n");
 }
 
 let gateway: TestGateway;
 let client: OpenAI;
 let stranger: OpenAI;
+/** Of another tenant, which may use every alias. */
+let neighbour: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startTestGateway({ config: configOf(), variables: { OTHER_KEY } });
+  gateway = await startTestGateway({ config: configOf(), variables: { OTHER_KEY, NEIGHBOUR_KEY } });
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY, maxRetries: 0 });
   stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: OTHER_KEY, maxRetries: 0 });
+  neighbour = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: NEIGHBOUR_KEY, maxRetries: 0 });
 });
 afterAll(() => gateway.close());
 
@@ -69,6 +77,15 @@ async function collect(stream: AsyncIterable<ResponseStreamEvent>): Promise<Resp
 }
 
 describe("Responses, passed on", () => {
+  test("are their tenant's own: a neighbour who learns an id can do nothing with it", async () => {
+    const { id } = await client.responses.create({ model: "default", input: "secret" });
+    expect(await thrownBy(neighbour.responses.retrieve(id))).toMatchObject({ status: 404 });
+    expect(await thrownBy(neighbour.responses.delete(id))).toMatchObject({ status: 404 });
+    const next = neighbour.responses.create({ model: "default", input: "go on", previous_response_id: id });
+    expect(await thrownBy(next)).toMatchObject({ status: 400, param: "previous_response_id" });
+    expect((await client.responses.retrieve(id)).id).toBe(id);
+  });
+
   test("an answer, with its id dressed and its usage in the ledger", async () => {
     const { data, response } = await client.responses.create({ model: "default", input: "hello" }).withResponse();
     expect(data.output_text).toContain("hello");
@@ -130,10 +147,15 @@ describe("Responses, passed on", () => {
   });
 
   test("a call in the background is cancelled where it runs", async () => {
-    const running = await client.responses.create({ model: "slow", input: "hello", background: true });
+    const asked = client.responses.create({ model: "slow", input: "hello", background: true });
+    const { data: running, response } = await asked.withResponse();
     expect(["queued", "in_progress"]).toContain(running.status);
     const cancelled = await client.responses.cancel(running.id);
     expect(cancelled).toMatchObject({ id: running.id });
+    // What it used is not known when it is made.
+    const row = await gateway.row(response.headers.get("x-request-id") ?? "");
+    expect(row).toMatchObject({ status: "ok", finish_reason: null });
+    expect(row.usage.input_tokens).toBeGreaterThan(0);
   });
 
   test("compaction is a call that is metered, and counting is one that is free", async () => {
@@ -292,5 +314,42 @@ describe("Responses over a deployment that speaks Chat", () => {
   test("a stream that breaks raises in the SDK", async () => {
     const stream = await client.responses.create({ model: "cut", input: "a b c d e f g h", stream: true });
     expect(await thrownBy(collect(stream))).toBeInstanceOf(APIError);
+  });
+});
+
+describe("the Vercel AI SDK, which speaks Responses by default", () => {
+  const tools = {
+    get_weather: tool({
+      description: "weather",
+      inputSchema: jsonSchema<{ city: string }>(WEATHER.parameters as never),
+      execute: async () => "sunny",
+    }),
+  };
+
+  test.each([
+    ["tool", {}],
+    ["tool", { store: false }],
+    ["chat-tool", { store: false }],
+  ])("runs a loop of tools on %s %j", async (alias, openai) => {
+    const model = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY })(alias);
+    const asked = { model, tools, prompt: "weather?", stopWhen: stepCountIs(3), providerOptions: { openai } };
+    const whole = await generateText(asked);
+    expect(whole.steps).toHaveLength(2);
+    expect(whole.finishReason).toBe("stop");
+    const streamed = streamText({ ...asked, onError: ({ error }) => expect(error).toBeUndefined() });
+    await streamed.consumeStream();
+    expect(await streamed.steps).toHaveLength(2);
+    expect((await streamed.totalUsage).outputTokens).toBeGreaterThan(0);
+  });
+
+  test("shows thoughts", async () => {
+    const model = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: CLIENT_KEY })("reason");
+    const { reasoningText, text } = await generateText({
+      model,
+      prompt: "hm",
+      providerOptions: { openai: { reasoningSummary: "auto" } },
+    });
+    expect(reasoningText).toBeTruthy();
+    expect(text).toBe("hm");
   });
 });

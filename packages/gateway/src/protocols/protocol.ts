@@ -44,6 +44,7 @@ export type ChatExtra =
   | "strict"
   | "cache_control"
   | "text_parts"
+  | "document_urls"
   | "top_k"
   | "max_completion_tokens"
   | "reasoning_effort"
@@ -138,7 +139,7 @@ export interface Protocol {
   /** The same-dialect lane: the client's bytes with the model and what policy changes spliced in. */
   passRequest(call: Call, target: Target): Buffer;
   /** What goes back to the client differs from what came: ids that carry their deployment, another framing. Null: nothing. */
-  dress?(call: Call, deploymentToken: string): Dresser | null;
+  dress?(call: Call, deploymentToken: string, accountToken: string): Dresser | null;
   /** What a 200 answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
   readReply(body: Buffer, quirks: Quirks, nowMs: number, contentType: string): ReplyFacts | FailedReply;
   streamReader(quirks: Quirks): StreamReader;
@@ -176,6 +177,8 @@ export interface Target {
   quirks: Quirks;
   /** The most the model can write, for protocols that must be told a cap; null: not known. */
   maxOutputTokens: number | null;
+  /** The account's token; absent where nothing is sent. Thoughts sealed by another account are of no use to it. */
+  account?: string;
 }
 
 /** A 200 that is no answer. What it used is billed all the same. */

@@ -33,19 +33,25 @@ export interface Addressed {
 
 const BY_PATH = new Map(PROTOCOLS.flatMap((protocol) => protocol.clientPaths.map((path) => [path, protocol] as const)));
 const WITH_NAMES = PROTOCOLS.filter((protocol) => protocol.matchPath);
-const AZURE = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
+const AZURE_PREFIX = "/openai/deployments/";
 
 /** The protocol a path belongs to and what the path says; null: nobody's. */
 export function addressed(path: string, query: string): Addressed | null {
   const exact = BY_PATH.get(path);
   if (exact) return { protocol: exact, path: { query } };
-  // Azure's classes put the deployment's name, here an alias, before the usual path.
-  const azure = AZURE.exec(path);
-  const behind = azure && BY_PATH.get(`/v1${azure[2]}`);
-  if (azure && behind) return { protocol: behind, path: { query, alias: decoded(azure[1] ?? "") } };
+  if (path.startsWith(AZURE_PREFIX)) return behindDeployment(path.slice(AZURE_PREFIX.length), query);
   for (const protocol of WITH_NAMES) {
     const facts = protocol.matchPath?.(path, query);
     if (facts) return { protocol, path: facts };
+  }
+  return null;
+}
+
+/** Azure's classes put the deployment's name, here an alias, before the usual path; a slash in it they leave as it is. */
+function behindDeployment(rest: string, query: string): Addressed | null {
+  for (let at = rest.indexOf("/", 1); at > 0; at = rest.indexOf("/", at + 1)) {
+    const protocol = BY_PATH.get(`/v1${rest.slice(at)}`);
+    if (protocol) return { protocol, path: { query, alias: decoded(rest.slice(0, at)) } };
   }
   return null;
 }

@@ -21,7 +21,7 @@ export function openCrossing(client: Protocol, call: Call): Crossing | null {
   const request = translation.toCanonical(call) as CanonicalRequest;
   const named = (field: string): string => translation.fieldNames[field] ?? field;
   return {
-    inexpressible: (protocol, target) => chatSide(protocol).inexpressible(request, target).map(named),
+    inexpressible: (protocol, target) => [...new Set(chatSide(protocol).inexpressible(request, target).map(named))],
     encode(protocol, target) {
       const encoded = chatSide(protocol).fromCanonical(request, target);
       return { ...encoded, dropped: [...new Set(encoded.dropped.map(named))] };

@@ -87,6 +87,7 @@ export const BY_PRESET: Readonly<Partial<Record<PresetName, ChatQuirks>>> = {
     takes: {
       ...USUAL,
       cache_control: true,
+      document_urls: true,
       history_reasoning_details: true,
       reasoning: true,
       text_parts: true,

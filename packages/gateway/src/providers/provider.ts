@@ -2,6 +2,7 @@ import type { CredentialUse } from "@sluicegate/contract";
 import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
+import { accountToken } from "../protocols/account-token.ts";
 import type { Protocol, Quirks, Target } from "../protocols/protocol.ts";
 import type { Crossing } from "../protocols/translate.ts";
 
@@ -52,6 +53,7 @@ const NONE: readonly string[] = [];
 /** A provider that takes JSON posts with a fixed credential header: everything static is made once, here. */
 export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }: ProviderParts): Provider {
   const url = new URL(baseUrl);
+  const account = accountToken(config.name);
   const basePath = url.pathname.replace(/\/+$/, "");
   const headers = ["accept-encoding", "identity", "user-agent", USER_AGENT];
   if (config.apiKey) {
@@ -73,7 +75,8 @@ export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }
     credential: config.apiKey ? { name: config.name, generation: 1, owner: "shared" } : null,
     protocols,
     request({ call, protocol, deployment, crossing, pool, header }) {
-      const target: Target = { model: deployment.model, quirks, maxOutputTokens: deployment.maxOutputTokens };
+      const { model, maxOutputTokens } = deployment;
+      const target: Target = { model, quirks, maxOutputTokens, account };
       const encoded = crossing?.encode(protocol, target);
       const contentType = encoded ? undefined : protocol.contentType?.(call);
       const own = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;

@@ -2,6 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
 import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
+import { holdsError } from "../protocols/error-facts.ts";
+import { isObject } from "../protocols/field-checks.ts";
 import type { Dresser, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
 import type { StreamWriter } from "../protocols/translation.ts";
 import { type Meter, meterPart } from "./meter.ts";
@@ -92,12 +94,13 @@ export class EventIntake {
   #onEvent(event: SseEvent, forward: Buffer[]): void {
     if (this.#said || this.sawTerminator) return;
     const { writer, dresser } = this.#spec;
-    if (event.data === null) {
+    const data = event.data ?? bareError(event.raw);
+    if (data === null) {
       // Comments of another dialect's server are its own affair.
       if (!writer) forward.push(dresser ? dresser.event(event.raw, null) : event.raw);
       return;
     }
-    const reading = this.#reader.read(event.data, event.name);
+    const reading = this.#reader.read(data, event.name);
     for (const part of reading.parts) {
       if (part.type !== "error") {
         meterPart(this.#meter, part, this.#clock.monotonic());
@@ -113,14 +116,27 @@ export class EventIntake {
       this.sawTerminator = true;
       if (writer) return;
       if (this.#spec.holdTerminator) {
-        this.heldTerminator = dresser ? dresser.event(event.raw, event.data) : event.raw;
+        this.heldTerminator = dresser ? dresser.event(event.raw, data) : event.raw;
         return;
       }
       this.terminated = true;
     }
     if (writer || (reading.usageOnly && !this.#spec.showsUsage)) return;
-    forward.push(dresser ? dresser.event(event.raw, event.data) : event.raw);
+    forward.push(dresser ? dresser.event(event.raw, data) : event.raw);
     // What follows an end mark is not waited for: where its last CRLF was cut in two, the LF is still to come.
     if (reading.terminator && HALF_CRLF.test(event.raw.toString("latin1", event.raw.length - 2))) forward.push(LF);
+  }
+}
+
+/** Google and servers of open models say an error inside a stream as JSON without a field's name: to SSE, lines to skip. */
+function bareError(raw: Buffer): string | null {
+  const text = raw.toString("utf8").trim();
+  if (!/^[[{]/.test(text)) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const [first] = Array.isArray(value) ? value : [value];
+    return isObject(first) && holdsError(first["error"]) ? text : null;
+  } catch {
+    return null;
   }
 }

@@ -1,6 +1,7 @@
 import type { Call, ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { accountToken } from "../protocols/account-token.ts";
 import { translateReply, writerFor } from "../protocols/translate.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { attemptTimeouts, totalTimeoutMs } from "../resilience/timeouts.ts";
@@ -90,7 +91,10 @@ function startAttempt(
     model: deployment.model,
   };
   const writer = crossing && call.stream ? writerFor(client, shown) : null;
-  const dresser = crossing ? null : (client.dress?.(call, deploymentToken(deployment)) ?? null);
+  const dresser = crossing
+    ? null
+    : (client.dress?.(call, deploymentToken(deployment, work.lease.row.tenant), accountToken(deployment.provider)) ??
+      null);
   const attempt = new Attempt(
     {
       request,

@@ -9,7 +9,7 @@ import type { Runtime } from "./plane.ts";
 import { deploymentToken, type Hop } from "./route.ts";
 
 /**
- * The deployment that keeps a response, by the token in its id (ruling 23). Throws invalid_request for an id without a token,
+ * The deployment that keeps a response of this tenant's, by the token in its id (ruling 23). Throws invalid_request for an id without a token,
  * and one not_found for everything else: no such deployment, one that this caller may not use, one without the API. Which of
  * them it was is nobody's business.
  */
@@ -21,7 +21,7 @@ export function findResponse(runtime: Runtime, caller: Caller, id: string, proto
       param: "response_id",
     });
   }
-  const deployment = named(runtime, own.token);
+  const deployment = named(runtime, caller.tenant.name, own.token);
   const provider = deployment && runtime.providers.get(deployment.provider);
   const speaks = provider?.protocols.some(({ api, operation }) => api === protocol.api && operation === "chat");
   if (!deployment || !provider || !speaks || !mayUse(runtime, caller, deployment)) {
@@ -31,9 +31,10 @@ export function findResponse(runtime: Runtime, caller: Caller, id: string, proto
   return { deployment, provider, protocol, crossing: null, pool };
 }
 
-function named({ snapshot, madeDeployments }: Runtime, token: string): Deployment | undefined {
-  for (const deployment of snapshot.deployments.values()) if (deploymentToken(deployment) === token) return deployment;
-  for (const deployment of madeDeployments()) if (deploymentToken(deployment) === token) return deployment;
+function named({ snapshot, madeDeployments }: Runtime, tenant: string, token: string): Deployment | undefined {
+  const isIt = (deployment: Deployment): boolean => deploymentToken(deployment, tenant) === token;
+  for (const deployment of snapshot.deployments.values()) if (isIt(deployment)) return deployment;
+  for (const deployment of madeDeployments()) if (isIt(deployment)) return deployment;
   return undefined;
 }
 

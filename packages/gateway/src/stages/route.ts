@@ -10,9 +10,6 @@ import type { Caller } from "./authenticate.ts";
 import { policiesOf, type Target } from "./authorize.ts";
 import type { Runtime } from "./plane.ts";
 
-/** Computed once for each deployment of a snapshot. */
-const TOKENS = new WeakMap<Deployment, string>();
-
 /** One deployment of a plan, with everything needed to call it. */
 export interface Hop {
   deployment: Deployment;
@@ -112,7 +109,7 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
       reason: `its provider has no ${call.operation} endpoint`,
     };
   }
-  if (call.pinnedTo !== null && call.pinnedTo !== deploymentToken(deployment)) {
+  if (call.pinnedTo !== null && call.pinnedTo !== deploymentToken(deployment, caller.tenant.name)) {
     return { deployment: deployment.name, gate: "permission", reason: "the ids in the request are another one's" };
   }
   const crossing = protocol === client ? null : asked.crossing();
@@ -171,15 +168,11 @@ function emptied(call: Call, removed: readonly Removed[]): GatewayError {
 }
 
 /**
- * An opaque, stable name for a deployment, for ids that have to find their way back to it (ruling 23): the account and the
- * deployment, since a provider's ids are its account's.
+ * An opaque, stable name for a deployment in one tenant's hands, for ids that have to find their way back to it (ruling 23): the
+ * account and the deployment, since a provider's ids are its account's; the tenant, since what is kept there is its own.
  */
-export function deploymentToken(deployment: Deployment): string {
-  const known = TOKENS.get(deployment);
-  if (known !== undefined) return known;
-  const token = hash("sha256", `${deployment.provider}\n${deployment.name}`, "hex").slice(0, 12);
-  TOKENS.set(deployment, token);
-  return token;
+export function deploymentToken(deployment: Deployment, tenant: string): string {
+  return hash("sha256", `${tenant}\n${deployment.provider}\n${deployment.name}`, "hex").slice(0, 12);
 }
 
 /** `deployment:NAME` as configured, or `provider/model` with the defaults. */

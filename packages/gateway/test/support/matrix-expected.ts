@@ -36,7 +36,9 @@ function failureIn(record: TrafficRecord): ErrorClass | null {
   const text = responseBytes(record).toString("utf8");
   if (status !== 200) {
     const word = Object.keys(WORDS).find((one) => text.includes(`"${one}"`));
-    const known = (word && WORDS[word]) || STATUSES[status];
+    // Voyage has no code for it.
+    const unknownModel = /"detail": ?"Model \S+ is not supported/.test(text);
+    const known = unknownModel ? "model_not_found" : ((word && WORDS[word]) || STATUSES[status]);
     if (!known) throw new Error(`no expectation for status ${status}`);
     return known;
   }
@@ -104,12 +106,24 @@ export function wrongStreamError(client: ClientName, text: string, want: Told): 
   if ((client === "chat" || client === "completions") && !text.endsWith("data: [DONE]\n\n")) return "no end mark";
   // Its status went out before it was known.
   const body = client === "responses" ? { error } : error;
-  const wrong = wrongError(client, client === "messages" && want.code === "overloaded" ? 529 : want.status, body, want, true);
+  const wrong = wrongError(
+    client,
+    client === "messages" && want.code === "overloaded" ? 529 : want.status,
+    body,
+    want,
+    true,
+  );
   return wrong && `in the stream: ${wrong}`;
 }
 
 /** Differences between an error as a client got it and as it should be; none: null. */
-export function wrongError(client: ClientName, status: number, body: unknown, want: Told, inStream = false): string | null {
+export function wrongError(
+  client: ClientName,
+  status: number,
+  body: unknown,
+  want: Told,
+  inStream = false,
+): string | null {
   const anthropic = client === "messages";
   const google = client.startsWith("gemini");
   const shown = anthropic && want.code === "overloaded" ? 529 : want.status;

@@ -6,6 +6,7 @@ import { at, type Json, payloadsOf } from "./loose-json.ts";
 import { type Expected, toldOf, wrongError, wrongStreamError } from "./matrix-expected.ts";
 import { PLACE_HEADER, type ReplayServer, responseBytes, type TrafficRecord } from "./replay-server.ts";
 import type { Reply, Said, SaidCall } from "./said.ts";
+import { until } from "./until.ts";
 
 /** The two servers that a suite talks to. */
 export interface Stage {
@@ -16,6 +17,8 @@ export interface Stage {
 /** One recorded answer, served to one client. */
 export interface Play {
   record: TrafficRecord;
+  /** Where it counts in the table. */
+  line: string;
   /** Alias, deployment and provider that serve it. */
   alias: string;
   client: ClientName;
@@ -98,10 +101,8 @@ export function asEvents(record: TrafficRecord): TrafficRecord {
 export async function rowsOf({ gateway }: Stage, played: readonly Played[]): Promise<Map<string, RequestRecord>> {
   const wanted = new Set(played.map(({ requestId }) => requestId));
   const rows = new Map<string, RequestRecord>();
-  const until = Date.now() + 10_000;
-  while (rows.size < wanted.size) {
-    if (Date.now() > until) throw new Error(`${wanted.size - rows.size} rows are missing`);
-    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+  await until("the rows of all requests", async () => {
+    for (let cursor: string | undefined = ""; cursor !== undefined && rows.size < wanted.size; ) {
       const page = await gateway.admin(
         `/admin/requests?limit=1000${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
       );
@@ -109,7 +110,8 @@ export async function rowsOf({ gateway }: Stage, played: readonly Played[]): Pro
       for (const row of data) if (wanted.has(row.request_id) && row.status !== "running") rows.set(row.request_id, row);
       cursor = next_cursor;
     }
-  }
+    return rows.size === wanted.size;
+  });
   return rows;
 }
 
@@ -128,14 +130,14 @@ export function wrongWith(played: Played, row: RequestRecord | undefined): strin
   }
 }
 
-function wrongAnswer({ play, status, body, contentType }: Played, reply: Reply): string | null {
+function wrongAnswer({ play, status, body, contentType, upstream }: Played, reply: Reply): string | null {
   const { record, client, own } = play;
   const dialect = DIALECTS[client];
   const text = body.toString("utf8");
   if (status !== 200) return `status ${status}: ${text.slice(0, 300)}`;
   const type = record.stream && client !== "gemini-array" ? "text/event-stream; charset=utf-8" : "application/json";
   if (!contentType.startsWith(type)) return `content type ${contentType}`;
-  if (own) return wrongBytes(client, record, text);
+  if (own) return wrongUpstream(play, upstream) ?? wrongBytes(client, record, text);
   dialect.check(text, record.stream);
   const got = dialect.read(body, record.stream);
   const want = dialect.tells({ ...reply, usage: countedOf(play, reply) });
@@ -149,6 +151,18 @@ function wrongAnswer({ play, status, body, contentType }: Played, reply: Reply):
   if (JSON.stringify(got.usage) !== JSON.stringify(want.usage)) return `usage ${differ(got.usage, want.usage)}`;
   const model = want.model ?? UPSTREAM_MODEL;
   return got.model === model ? null : `model ${got.model} for ${model}`;
+}
+
+/** The client's own request reaches a provider of its dialect with nothing changed but the model. */
+function wrongUpstream({ body, alias, client }: Play, upstream: Played["upstream"]): string | null {
+  if (!body) return null;
+  const asked = JSON.parse(upstream?.body ?? "null") as Json;
+  // Gemini's path names the model, and some name it once more in the body.
+  const gemini = client.startsWith("gemini");
+  const want = gemini && !body["model"] ? body : { ...body, model: (gemini ? "models/" : "") + UPSTREAM_MODEL };
+  if (client === "completions" && want["stream"] === true)
+    want["stream_options"] = { ...(want["stream_options"] as Json), include_usage: true };
+  return JSON.stringify(asked) === JSON.stringify(want) ? null : `${alias} was asked ${differ(asked, want)}`;
 }
 
 function countedOf(play: Play, reply: Reply): Usage | null {
@@ -200,6 +214,9 @@ function differ(got: unknown, want: unknown): string {
 /** An id with its deployment's token in it (ruling 23). */
 const TOKEN = /"id": ?"[a-z]+_([0-9a-f]{12})[_.]/;
 
+/** The account that can read what follows. */
+const SEAL = /(?<="encrypted_content": ?")sga\.[0-9a-f]{8}\./g;
+
 function wrongBytes(client: ClientName, record: TrafficRecord, text: string): string | null {
   const recorded = responseBytes(record).toString("utf8");
   if (client === "gemini-array" && record.stream) {
@@ -212,7 +229,10 @@ function wrongBytes(client: ClientName, record: TrafficRecord, text: string): st
   const bare =
     token === undefined
       ? text
-      : text.replaceAll(`_${token}_`, "_").replaceAll(new RegExp(`[a-z]+_${token}\\.`, "g"), "");
+      : text
+          .replaceAll(`_${token}_`, "_")
+          .replaceAll(new RegExp(`[a-z]+_${token}\\.`, "g"), "")
+          .replaceAll(SEAL, "");
   return bare === want ? null : `bytes ${differ(bare, want)}`;
 }
 

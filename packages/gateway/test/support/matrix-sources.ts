@@ -44,6 +44,22 @@ export const CHAT_MATRIX: readonly MatrixSource[] = CHAT_SOURCES.map(({ file, ki
   source(file, "chat", kind, preset),
 );
 
+/** Records of legacy completions: nothing is translated towards them. */
+export const COMPLETIONS_SOURCES: readonly MatrixSource[] = [source("openai-completions", "completions", "openai")];
+
+/** Which API of error-shapes.jsonl a dialect is. */
+const SHAPES: Readonly<Partial<Record<ClientName, string>>> = {
+  chat: "chat",
+  responses: "responses",
+  messages: "messages",
+  gemini: "generate",
+};
+
+/** The source that stands for the provider of a row of error-shapes.jsonl; undefined: none of these. */
+export function shapeSource(sources: readonly MatrixSource[], provider: string, api: string): MatrixSource | undefined {
+  return sources.find(({ file, own }) => file.startsWith(`${provider}-`) && SHAPES[own] === api);
+}
+
 /** Config lines of one deployment behind the replay server. */
 interface Lines {
   provider: string;
@@ -55,7 +71,8 @@ interface Lines {
 export function linesOf({ file, own, kind, preset }: MatrixSource, url: string, forwarded: string): Lines {
   const base = `${url}/${file}${kind.startsWith("openai") ? "/v1" : ""}`;
   const named = preset === null ? "" : `preset: ${preset}, `;
-  const api = own === "responses" ? ", api: responses" : "";
+  // A server of both APIs is asked for the one that the record is of.
+  const api = own === "chat" || own === "responses" ? `, api: ${own}` : "";
   return {
     provider: `${file}: { kind: ${kind}, ${named}base_url: '${base}', api_key: 'key-for-${file}', forward_headers: [${forwarded}] }`,
     deployment: `${file}: { provider: ${file}, model: ${UPSTREAM_MODEL}${api}, price: { input: 1, output: 2 } }`,

@@ -13,6 +13,8 @@ const WORDS: Record<string, string> = {
 
 interface Growing {
   said: Said;
+  /** Thoughts as `reasoning_details` tell them: the same once more, where plain text is there too. */
+  detailed: string;
   word: unknown;
   calls: { id: unknown; index: unknown; name: string; text: string; custom: boolean }[];
 }
@@ -26,7 +28,7 @@ export function readChat(bytes: Buffer, stream: boolean): Reply {
     const index = numberAt(choice, "index");
     let one = growing.get(index);
     if (!one) {
-      one = { said: silent(), word: null, calls: [] };
+      one = { said: silent(), detailed: "", word: null, calls: [] };
       growing.set(index, one);
     }
     // What follows a finish reason repeats it (OpenRouter).
@@ -42,13 +44,17 @@ export function readChat(bytes: Buffer, stream: boolean): Reply {
   };
 }
 
-function finished({ said, word, calls }: Growing): Said {
+function finished({ said, detailed, word, calls: all }: Growing): Said {
+  said.reasoning ||= detailed;
+  // Snowflake fills the list with calls of nothing.
+  const calls = all.filter(({ name, text }) => name !== "" || text !== "");
   said.calls = calls.map(({ name, text, custom }) => ({ name, arguments: custom ? { input: text } : meant(text) }));
   said.finish = finishOf(word, WORDS, calls.length > 0);
   return said;
 }
 
-function addMessage({ said, calls }: Growing, message: unknown): void {
+function addMessage(one: Growing, message: unknown): void {
+  const { said, calls } = one;
   const content = at(message, "content");
   if (typeof content === "string") said.text += content;
   for (const part of listAt(message, "content")) {
@@ -56,16 +62,17 @@ function addMessage({ said, calls }: Growing, message: unknown): void {
     for (const piece of listAt(part, "thinking")) said.reasoning += textAt(piece, "text");
   }
   said.refusal += textAt(message, "refusal");
-  addReasoning(said, message);
+  addReasoning(one, message);
   for (const call of listAt(message, "tool_calls")) addCall(said, calls, call);
   const older = at(message, "function_call");
   if (older) addCall(said, calls, { index: 0, function: older });
 }
 
-function addReasoning(said: Said, message: unknown): void {
+function addReasoning(one: Growing, message: unknown): void {
+  const { said } = one;
   const details = listAt(message, "reasoning_details");
-  const told = details.map((entry) => textAt(entry, "text") + textAt(entry, "summary")).join("");
-  said.reasoning += textAt(message, "reasoning_content") || textAt(message, "reasoning") || told;
+  one.detailed += details.map((entry) => textAt(entry, "text") + textAt(entry, "summary")).join("");
+  said.reasoning += textAt(message, "reasoning_content") || textAt(message, "reasoning");
   for (const entry of details) {
     const proof = textAt(entry, "signature") || textAt(entry, "data");
     if (proof !== "") said.proofs.push(unwrapped(proof));
@@ -75,12 +82,13 @@ function addReasoning(said: Said, message: unknown): void {
 function addCall(said: Said, calls: Growing["calls"], call: unknown): void {
   const index = at(call, "index") ?? at(call, "id");
   const id = at(call, "id") || undefined;
-  const custom = at(call, "custom");
-  const given = custom ?? at(call, "function");
+  // Snowflake sends both, and the one that is not meant empty.
+  const custom = at(call, "type") === "custom" || at(call, "function") === undefined;
+  const given = at(call, custom ? "custom" : "function");
   let entry = calls.findLast((known) => known.index === index);
   // A new id under an index that has had one is a new call.
   if (!entry || (id !== undefined && entry.id !== undefined && id !== entry.id)) {
-    entry = { id, index, name: "", text: "", custom: custom !== undefined };
+    entry = { id, index, name: "", text: "", custom };
     calls.push(entry);
   }
   entry.id ??= id;

@@ -52,7 +52,7 @@ export function finishOf(word: unknown, table: Record<string, string>, called: b
   return reason === "stop" && called ? "tool_calls" : reason;
 }
 
-/** A proof out of the gateway's wrapper (`sg1.MAKER.WHAT.VALUE`). */
+/** A proof out of the gateway's wrapper (`sg1.MAKER.WHAT.VALUE`, with OpenRouter's format before a value of its own). */
 export function unwrapped(proof: string): string {
-  return proof.replace(/^sg1\.[a-z-]+\.(?:text|encrypted|call)\./, "");
+  return proof.replace(/^sg1\.[a-z-]+\.(?:text|encrypted|call)\.(?:[a-z-]+-v\d+\|)?/, "");
 }

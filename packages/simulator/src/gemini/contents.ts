@@ -11,12 +11,23 @@ export interface Content {
 export function readContents(value: unknown, count: Count, signed: boolean): Content[] {
   const list = listAt(value, "contents");
   if (list.length === 0) wrong("* GenerateContentRequest.contents: contents is not specified\n");
-  const contents = list.map((item, i) => readContent(item, `contents[${i}]`, count));
+  const contents = joined(list.map((item, i) => readContent(item, `contents[${i}]`, count)));
   contents.forEach((content, i) => {
     checkTurn(content, contents[i - 1], contents[i + 1]);
   });
   if (signed) checkSignatures(contents);
   return contents;
+}
+
+/** Turns of the model that follow each other are one: the vendor's SDK keeps a streamed answer in its pieces. */
+function joined(contents: readonly Content[]): Content[] {
+  const turns: Content[] = [];
+  for (const content of contents) {
+    const last = turns.at(-1);
+    if (content.role !== "model" || last?.role !== "model") turns.push(content);
+    else turns[turns.length - 1] = { role: "model", parts: [...last.parts, ...content.parts] };
+  }
+  return turns;
 }
 
 /** The texts of a `systemInstruction`. */

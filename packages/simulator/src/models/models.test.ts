@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { askFor } from "./ask.ts";
 import { minimalInstance } from "./instance.ts";
 import { MODELS, resolveModel } from "./resolve.ts";
 import { estimateTokens, fillerPart, piecesOf, textPart } from "./text.ts";
@@ -56,4 +57,20 @@ test.for([
 test("a schema that never ends still gives a value", () => {
   const node = { type: "object", properties: { l: { $ref: "#" }, r: { $ref: "#" } }, required: ["l", "r"] };
   expect(minimalInstance(node)).toBeTypeOf("object");
+});
+
+test("tool calls the first of its names that is offered, and says its text at any other time", () => {
+  const tools = ["read", "run", "write"].map((name) => ({ kind: "function" as const, name, parameters: {} }));
+  const { behaviour, settings } = resolveModel('tool?call=shell,run,read&args={"command":"ls"}&says=all done');
+  const turn = (given: object) =>
+    behaviour
+      .draft(
+        askFor({ text: "go", inputTokens: 1, tools, toolChoice: { mode: "auto", name: null }, ...given }),
+        settings,
+      )
+      .parts.map((part) => [part.kind === "call" ? part.call.name : part.kind, part.text]);
+  expect(turn({})).toEqual([["run", '{"command":"ls"}']]);
+  expect(turn({ tools: tools.slice(2) })).toEqual([["text", "all done"]]);
+  expect(turn({ toolResult: "x" })).toEqual([["text", "all done"]]);
+  expect(turn({ toolChoice: { mode: "none", name: null } })).toEqual([["text", "all done"]]);
 });

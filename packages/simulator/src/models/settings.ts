@@ -78,11 +78,13 @@ const text: Parse<string> = (value) => value;
 const headerText: Parse<string> = (value, option) =>
   /^[\x20-\x7e]*$/.test(value) ? value : refuse(`option ${option} wants printable ASCII`, "model");
 
+const names: Parse<readonly string[]> = (value) => value.split(",").filter((name) => name !== "");
+
 const quirks: Parse<ReadonlySet<string>> = (value, option) => {
-  const names = value.split(",").filter((name) => name !== "");
-  const unknown = names.find((name) => !QUIRKS.includes(name));
+  const listed = names(value, option);
+  const unknown = listed.find((name) => !QUIRKS.includes(name));
   if (unknown !== undefined) refuse(`option ${option} wants some of ${QUIRKS.join(", ")}, got '${unknown}'`, "model");
-  return new Set(names);
+  return new Set(listed);
 };
 
 const status: Parse<number> = (value, option) => {
@@ -142,7 +144,9 @@ const PARSERS = {
   should_retry: flag,
   bytes: count,
   calls: pieces,
+  call: names,
   args: text,
+  says: text,
   always: flag,
   field: text,
   done: flag,

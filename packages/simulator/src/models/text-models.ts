@@ -1,5 +1,5 @@
 import { answer, callTools, jsonPart, plainPart } from "./answer.ts";
-import type { Ask } from "./ask.ts";
+import type { Ask, AskTool } from "./ask.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { mirrored } from "./mirror.ts";
 import type { Draft } from "./plan.ts";
@@ -9,7 +9,20 @@ import { fillerPart, textPart } from "./text.ts";
 /** Whether the turn may call tools: some are offered, not forbidden, and no result is waiting to be read. */
 function mayCall(ask: Ask, settings: Settings): boolean {
   const unread = ask.toolResult === null || settings.always === true;
-  return ask.tools.length > 0 && ask.toolChoice.mode !== "none" && unread;
+  return callable(ask, settings).length > 0 && ask.toolChoice.mode !== "none" && unread;
+}
+
+/** The tools it may pick from: all that are offered, or the first of the names in `call` that is. */
+function callable({ tools }: Ask, { call }: Settings): readonly AskTool[] {
+  if (call === undefined) return tools;
+  const named = call.flatMap((name) => tools.find((tool) => tool.name === name) ?? []);
+  return named.slice(0, 1);
+}
+
+function withTools(ask: Ask, settings: Settings): Draft {
+  if (mayCall(ask, settings)) return callTools({ ...ask, tools: callable(ask, settings) }, settings);
+  const { says } = settings;
+  return says === undefined ? answer(ask, settings) : { parts: [textPart("text", says, "words")], finish: "stop" };
 }
 
 function withReasoning(ask: Ask, settings: Settings): Draft {
@@ -30,8 +43,8 @@ export const TEXT_MODELS = {
   },
   tool: {
     about: "calls the first tool, or `calls` tools; text when none is offered or a result was just given",
-    own: ["calls", "args", "always"],
-    draft: (ask, settings) => (mayCall(ask, settings) ? callTools(ask, settings) : answer(ask, settings)),
+    own: ["calls", "call", "args", "always", "says"],
+    draft: withTools,
   },
   reason: { about: "`tokens` of reasoning, then echo", own: ["field"], draft: withReasoning },
   json: {

@@ -16,7 +16,7 @@ import { NAME, UNSIGNED } from "./wire.ts";
 
 const PDF = "application/pdf";
 /** The member that stands for arguments which are no JSON object. */
-export const RAW_ARGUMENTS = "__raw_arguments";
+const RAW_ARGUMENTS = "__raw_arguments";
 
 /** A `cache_control` member as a marker; null without one. */
 export function cacheOf(from: Fields): CacheMarker | null {

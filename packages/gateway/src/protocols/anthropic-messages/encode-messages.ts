@@ -1,8 +1,8 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { Block, Message } from "../../core/message.ts";
+import { wireToolName } from "../tool-names.ts";
 import { callBlock, ownThoughts, plainBlock, resultBlock } from "./encode-blocks.ts";
 import { ToolIds } from "./tool-ids.ts";
-import { wireToolName } from "./tool-names.ts";
 import type { Wire } from "./wire.ts";
 
 /** Said for a user who has to speak first. */

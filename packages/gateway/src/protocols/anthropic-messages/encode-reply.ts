@@ -35,7 +35,7 @@ export function encodeReply(answer: Reply, shown: Shown): Buffer {
 }
 
 /** The thinking blocks of a reasoning block: proofs of other makers in their wrapper. */
-export function thoughtBlocks({ text, signature, encrypted }: ReasoningBlock): Wire[] {
+function thoughtBlocks({ text, signature, encrypted }: ReasoningBlock): Wire[] {
   const blocks: Wire[] = [];
   const native = encrypted?.dialect === NAME;
   if (signature) blocks.push(thinking(text, wrapSignature(signature, "text", NAME)));
@@ -46,7 +46,7 @@ export function thoughtBlocks({ text, signature, encrypted }: ReasoningBlock): W
 }
 
 /** A block without words that carries the proof of the call behind it. */
-export function callProof(signature: NonNullable<ToolCallBlock["signature"]>): Wire {
+function callProof(signature: NonNullable<ToolCallBlock["signature"]>): Wire {
   return thinking("", wrapSignature(signature, "call", NAME));
 }
 

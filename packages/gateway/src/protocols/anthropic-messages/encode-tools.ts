@@ -1,9 +1,9 @@
 import type { CanonicalRequest, Tool, ToolChoice } from "../../core/message.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
+import { wireToolName } from "../tool-names.ts";
 import { withCache } from "./encode-blocks.ts";
 import type { ModelRules } from "./models.ts";
 import { isStrict, toolSchema } from "./schema.ts";
-import { wireToolName } from "./tool-names.ts";
 import { NAME, type Wire } from "./wire.ts";
 
 /** Anthropic takes no more strict tools in one request. */
@@ -72,11 +72,8 @@ function encodeTool(tool: Tool, canBeStrict: (parameters: Wire) => boolean, drop
 function freeText(name: string, description: string | undefined, format: unknown): Wire {
   const grammar = format && JSON.stringify(format) !== '{"type":"text"}' ? format : null;
   const words = [description, grammar && `The input must be of this form: ${JSON.stringify(grammar)}`];
-  return {
-    name,
-    description: words.filter(Boolean).join("\n\n"),
-    input_schema: CUSTOM_TOOL_PARAMETERS,
-  };
+  const told = words.filter(Boolean).join("\n\n");
+  return { name, ...(told !== "" && { description: told }), input_schema: CUSTOM_TOOL_PARAMETERS };
 }
 
 function encodeChoice(choice: ToolChoice | null, parallel: boolean | null): Wire | null {

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { CanonicalRequest } from "../../core/message.ts";
+import { describedSchema } from "../described-schema.ts";
 import { isObject } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
@@ -86,7 +87,7 @@ function exclusionOf(sampling: Wire, { choice }: WireTools, { messages }: Conver
 
 function formatOf({ responseFormat }: CanonicalRequest, rules: ModelRules): Wire | null {
   if (responseFormat?.type !== "json_schema" || !rules.structured) return null;
-  return { type: "json_schema", schema: answerSchema(responseFormat.schema) };
+  return { type: "json_schema", schema: answerSchema(describedSchema(responseFormat)) };
 }
 
 function hintsOf(request: CanonicalRequest, dropped: Set<string>): Wire {

@@ -3,11 +3,11 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Choice, Reply } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
 import { textBlock, textOf, toolCall } from "./canonical-blocks.ts";
 import { classifyFailure, saidError, statusOf } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
-import { readToolName } from "./tool-names.ts";
 import { readCounts, usageOf } from "./usage.ts";
 import { NAME } from "./wire.ts";
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Block, CanonicalRequest, Message, Reply } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
+import { readToolName, wireToolName } from "../tool-names.ts";
 import { toCanonical } from "./canonical.ts";
 import { fromCanonical } from "./encode.ts";
 import { encodeReply } from "./encode-reply.ts";
@@ -9,7 +10,6 @@ import { canonical, decoded, eventsIn, partsOf, shown, target } from "./fixtures
 import { checkOrder } from "./fixtures/event-order.ts";
 import { inexpressible } from "./inexpressible.ts";
 import { decodeReply } from "./reply.ts";
-import { readToolName, wireToolName } from "./tool-names.ts";
 import { streamWriter } from "./writer.ts";
 
 const NAME = "anthropic-messages";

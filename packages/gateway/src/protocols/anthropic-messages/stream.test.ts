@@ -43,6 +43,7 @@ describe("streamReader", () => {
         type: "usage",
         usage: { input_tokens: 1040, cached_input_tokens: 1000, cache_write_tokens: 0, output_tokens: 1 },
       },
+      { type: "reasoning", choice: 0, text: "" },
       { type: "reasoning", choice: 0, text: "Need weather." },
       { type: "reasoning", choice: 0, text: "", signature },
       { type: "tool_start", choice: 0, index: 0, id: "toolu_1", name: "weather" },
@@ -65,6 +66,7 @@ describe("streamReader", () => {
       close(1),
     );
     expect(parts).toEqual([
+      { type: "reasoning", choice: 0, text: "" },
       { type: "reasoning", choice: 0, text: "", signature },
       { type: "reasoning", choice: 0, text: "", encrypted: { dialect: "anthropic-messages", value: "ZGF0YQ==" } },
     ]);

@@ -2,10 +2,10 @@ import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import type { EventReading, StreamReader } from "../protocol.ts";
+import { readToolName } from "../tool-names.ts";
 import { citation } from "./annotations.ts";
 import { saidError, statusOf } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
-import { readToolName } from "./tool-names.ts";
 import { type Counts, readCounts, usageOf } from "./usage.ts";
 import { NAME } from "./wire.ts";
 
@@ -100,7 +100,8 @@ class ReaderState {
       }
       case "thinking": {
         this.#open.set(index, { kind: "thinking", signature: stringOf(block["signature"]) });
-        return text("reasoning", block["thinking"]);
+        // The first token, though nothing of it may be shown: the newest models think in silence and only sign.
+        return [{ type: "reasoning", choice: 0, text: stringOf(block["thinking"]) }];
       }
       case "redacted_thinking": {
         this.#open.set(index, { kind: "opaque" });

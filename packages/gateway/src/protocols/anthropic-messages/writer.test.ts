@@ -65,6 +65,8 @@ describe("streamWriter", () => {
     const writer = streamWriter(shown());
     expect(writer.write(START)).toBeNull();
     expect(writer.write({ type: "usage", usage: { input_tokens: 1 } })).toBeNull();
+    expect(writer.write(think(""))).toBeNull();
+    expect(writer.write(text(""))).toBeNull();
     expect(writer.write(text("a"))?.toString()).toContain("message_start");
   });
 
@@ -229,6 +231,7 @@ describe("streamWriter", () => {
           output_tokens: 0,
         },
       },
+      think(""),
       think("hm"),
       think("", { signature: own("s") }),
       text("answer"),

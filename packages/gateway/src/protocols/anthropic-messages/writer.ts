@@ -103,6 +103,7 @@ class MessageWriter {
   }
 
   #onOutput(part: Exclude<StreamPart, { type: "start" | "usage" | "finish" | "error" }>): void {
+    if (saysNothing(part)) return;
     this.#start();
     switch (part.type) {
       case "text":
@@ -191,6 +192,12 @@ class MessageWriter {
   #event(type: string, fields: string): void {
     this.#out += sseEvent(type, `,"index":${this.#index},${fields}`);
   }
+}
+
+/** Begins a block that may stay empty. */
+function saysNothing(part: StreamPart): boolean {
+  if (part.type === "reasoning") return part.text === "" && !part.signature && !part.encrypted;
+  return (part.type === "text" || part.type === "refusal") && part.text === "";
 }
 
 function opening(segment: Segment): string {

@@ -32,24 +32,50 @@ interface Reading {
   calls: number;
 }
 
-/** The contents of a request as messages. Throws invalid_request for a functionResponse that answers no functionCall. */
+/**
+ * The contents of a request as messages. Turns of the model that follow each other are one: SDKs keep a streamed answer in the
+ * pieces it came in. Throws invalid_request for a functionResponse that answers no functionCall.
+ */
 export function readContents(contents: readonly unknown[]): Message[] {
   const reading: Reading = { pending: [], turn: 0, calls: 0 };
-  return contents.flatMap((content, index) => {
-    if (!isObject(content)) return [];
-    reading.turn = index;
-    reading.calls = 0;
+  const messages: Message[] = [];
+  let model: Block[] | null = null;
+  contents.forEach((content, index) => {
+    if (!isObject(content)) return;
     const path = `contents[${index}]`;
     const parts = pickList(content, "parts").filter(isObject);
-    if (content["role"] === "model") {
-      const blocks = parts.reduce<Block[]>(
-        (all, part, place) => addModelPart(all, part, `${path}.parts[${place}]`, reading),
-        [],
-      );
-      return [{ role: "assistant", blocks }];
+    const goesOn = model !== null && content["role"] === "model";
+    if (!goesOn) {
+      reading.turn = index;
+      reading.calls = 0;
     }
-    return userMessages(parts, path, reading);
+    if (content["role"] !== "model") {
+      model = null;
+      messages.push(...userMessages(parts, path, reading));
+      return;
+    }
+    const blocks = (model ??= newTurn(messages));
+    let rest = parts;
+    if (goesOn && continuesText(blocks, parts[0])) rest = parts.slice(1);
+    for (const part of rest) addModelPart(blocks, part, `${path}.parts[${parts.indexOf(part)}]`, reading);
   });
+  return messages;
+}
+
+function newTurn(messages: Message[]): Block[] {
+  const blocks: Block[] = [];
+  messages.push({ role: "assistant", blocks });
+  return blocks;
+}
+
+/** Text at the beginning of a piece goes on with the text at the end of the one before it. */
+function continuesText(blocks: Block[], part: Fields | undefined): boolean {
+  const last = blocks[blocks.length - 1];
+  const text = part?.["text"];
+  if (last?.type !== "text" || typeof text !== "string" || part?.["thought"] === true) return false;
+  if (part && pickString(part, "thoughtSignature")) return false;
+  last.text += text;
+  return true;
 }
 
 /** A turn of the user: results first, as a message of their own, then what else there is. */

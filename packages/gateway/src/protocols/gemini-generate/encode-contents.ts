@@ -1,5 +1,13 @@
 import { GatewayError } from "../../core/errors.ts";
-import type { Block, Message, ReasoningBlock, ToolCallBlock, ToolResultBlock } from "../../core/message.ts";
+import type {
+  Block,
+  DocumentBlock,
+  Message,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from "../../core/message.ts";
+import { documentWords } from "../document-words.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { argumentsObject } from "../tool-arguments.ts";
 import { unshowable } from "./expressible.ts";
@@ -60,7 +68,7 @@ function partsOf(message: Message, traits: ModelTraits, dropped: Set<string>): F
 function userParts(blocks: readonly Block[], traits: ModelTraits, dropped: Set<string>): Fields[] {
   return blocks.flatMap((block): Fields[] => {
     if ("cache" in block && block.cache) dropped.add("cache_control");
-    if (block.type === "tool_result") return [resultPart(block, traits)];
+    if (block.type === "tool_result") return [resultPart(block, traits, dropped)];
     return plainPart(block, traits, dropped);
   });
 }
@@ -75,6 +83,7 @@ function plainPart(block: Block, traits: ModelTraits, dropped: Set<string>): Fie
       if (block.detail !== undefined && block.detail !== "auto") dropped.add("image_detail");
       return [writeMedia(block) ?? []].flat();
     case "document":
+      return documentParts(block, dropped);
     case "audio":
       return [writeMedia(block) ?? []].flat();
     case "opaque":
@@ -82,6 +91,13 @@ function plainPart(block: Block, traits: ModelTraits, dropped: Set<string>): Fie
     default:
       return [];
   }
+}
+
+/** A file's name, and what was noted about it, are told before it: its part has no place for them. */
+function documentParts(block: DocumentBlock, dropped: Set<string>): Fields[] {
+  if (block.citations) dropped.add("citations");
+  const about = block.source.kind === "text" ? "" : documentWords(block, "");
+  return [...(about === "" ? [] : [{ text: about }]), ...[writeMedia(block) ?? []].flat()];
 }
 
 function modelParts(blocks: readonly Block[], traits: ModelTraits, dropped: Set<string>): Fields[] {
@@ -116,8 +132,8 @@ function callPart(call: ToolCallBlock, wanted: boolean): Fields {
   return { functionCall: { id, name, args }, ...(own !== undefined && { thoughtSignature: own }) };
 }
 
-/** A result is an object and names its function. */
-function resultPart(block: ToolResultBlock, { modern }: ModelTraits): Fields {
+/** A result is an object and names its function. What is no text stands beside it, from Gemini 3 on. */
+function resultPart(block: ToolResultBlock, traits: ModelTraits, dropped: Set<string>): Fields {
   const { callId, name, content, isError } = block;
   if (name === null) {
     throw new GatewayError(
@@ -125,8 +141,15 @@ function resultPart(block: ToolResultBlock, { modern }: ModelTraits): Fields {
       `the tool result ${JSON.stringify(callId.slice(0, 80))} answers no tool call`,
     );
   }
-  const texts = content.flatMap((piece) => (piece.type === "text" ? [piece.text] : []));
-  const media = modern ? content.flatMap((piece) => (piece.type === "text" ? [] : (writeMedia(piece) ?? []))) : [];
+  const texts: string[] = [];
+  const media: Fields[] = [];
+  for (const piece of content) {
+    if (piece.cache) dropped.add("cache_control");
+    for (const part of piece.type === "text" ? [{ text: piece.text }] : plainPart(piece, traits, dropped)) {
+      if (typeof part["text"] === "string") texts.push(part["text"]);
+      else if (traits.modern) media.push(part);
+    }
+  }
   const response = texts.length === 0 && !isError ? {} : { [isError ? "error" : "output"]: texts.join("\n") };
   return { functionResponse: { id: callId, name, response, ...(media.length > 0 && { parts: media }) } };
 }

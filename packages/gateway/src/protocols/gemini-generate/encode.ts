@@ -1,4 +1,5 @@
 import type { CanonicalRequest, Tool, ToolChoice } from "../../core/message.ts";
+import { describedSchema } from "../described-schema.ts";
 import type { Fields } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
@@ -83,7 +84,7 @@ function generationConfig(request: CanonicalRequest, target: Target, dropped: Se
   const format = request.responseFormat;
   if (format && !bad.has("response_format")) {
     config["responseMimeType"] = "application/json";
-    if (format.type === "json_schema") config["responseJsonSchema"] = format.schema;
+    if (format.type === "json_schema") config["responseJsonSchema"] = describedSchema(format);
   }
   return config;
 }

@@ -37,12 +37,16 @@ export function encodeError(error: GatewayError, requestId: string): ErrorAnswer
   );
 }
 
-/** A stream's last event: SDKs look for a top-level `error` with a numeric code. Ruling 18 holds for it too. */
+/**
+ * What ends a failed stream. Google writes it between the events as it is, without `data:` (js-genai issue 461), and the SDKs
+ * take nothing else for an error: an event that holds one passes for an empty answer. Without a blank line behind it, as those
+ * for JavaScript would skip it then, where it shares a packet with the event before. Ruling 18 holds for it too.
+ */
 export function encodeStreamError(error: GatewayError, requestId: string, call: Call, begun: boolean): Buffer {
   const body = upstreamEvent(error) ?? JSON.stringify({ error: errorBody(error, requestId) });
+  if (wantsEvents(call)) return Buffer.from(body);
   // Without alt=sse the stream is one JSON array, which may not have been opened yet.
-  if (!wantsEvents(call)) return Buffer.from(`${begun ? ",\n" : "["}${body}\n]`);
-  return Buffer.from(`data: ${body.replace(/\r\n|[\r\n]/g, "\ndata: ")}\n\n`);
+  return Buffer.from(`${begun ? ",\n" : "["}${body}\n]`);
 }
 
 /** The provider's own event, where SDKs would know it for an error. */

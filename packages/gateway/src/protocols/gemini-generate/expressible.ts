@@ -81,8 +81,9 @@ export function unshowable(block: Block, modern: boolean): string[] {
       return block.dialect === DIALECT ? [] : [block.path];
     case "tool_result":
       return block.content.flatMap((piece) => {
-        if (piece.type === "text") return [];
-        return modern && writeMedia(piece) ? [] : ["tool_result_images"];
+        if (piece.type === "text" || (piece.type === "document" && piece.source.kind === "text")) return [];
+        if (modern && writeMedia(piece)) return [];
+        return [piece.type === "image" ? "tool_result_images" : "documents"];
       });
     default:
       return [];

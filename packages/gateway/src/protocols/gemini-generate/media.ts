@@ -1,4 +1,5 @@
 import type { AudioBlock, Block, DocumentBlock, ImageBlock, MediaSource } from "../../core/message.ts";
+import { documentWords } from "../document-words.ts";
 import { type Fields, isObject, missingField, wrongField } from "../field-checks.ts";
 import { DIALECT, pickObject, pickString, spelling } from "./fields.ts";
 
@@ -76,13 +77,14 @@ function fileId(uri: string, mediaType: string): string {
   return `${mediaType};${uri}`;
 }
 
-/** The part for a picture, a document or a sound; null where Google cannot be shown it (another vendor's upload). */
+/**
+ * The part for a picture, a document or a sound. The Gemini API knows no names of files (`displayName` is Vertex's alone). Null
+ * where Google cannot be shown it (another vendor's upload). */
 export function writeMedia(block: ImageBlock | DocumentBlock | AudioBlock): Fields | null {
   const { source } = block;
-  const title = block.type === "document" && block.title !== undefined ? { displayName: block.title } : {};
   switch (source.kind) {
     case "base64":
-      return { inlineData: { mimeType: source.mediaType, data: source.data, ...title } };
+      return { inlineData: { mimeType: source.mediaType, data: source.data } };
     case "url":
       return {
         fileData: { mimeType: source.mediaType ?? mediaTypeOf(source.url) ?? usual(block), fileUri: source.url },
@@ -94,23 +96,17 @@ export function writeMedia(block: ImageBlock | DocumentBlock | AudioBlock): Fiel
         fileData: {
           ...(cut > 0 && { mimeType: source.id.slice(0, cut) }),
           fileUri: source.id.slice(cut + 1),
-          ...title,
         },
       };
     }
     case "text":
-      return { text: textOf(block, source.text) };
+      return { text: block.type === "document" ? documentWords(block, source.text) : source.text };
   }
 }
 
 /** What a URL most likely shows where neither it nor the client says. */
 function usual({ type }: Block): string {
   return type === "image" ? "image/jpeg" : type === "audio" ? "audio/mp3" : "application/pdf";
-}
-
-function textOf(block: ImageBlock | DocumentBlock | AudioBlock, text: string): string {
-  const about = block.type === "document" ? [block.title, block.context] : [];
-  return [...about, text].filter((piece) => piece !== undefined && piece !== "").join("\n\n");
 }
 
 /** Characters of base64 in a part: they are no text tokens. */

@@ -28,7 +28,7 @@ export function candidateOf(choice: Choice, index: number): Fields {
   const text = choice.blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
   return {
     content: { parts, role: "model" },
-    ...(choice.finish && { finishReason: wordOfReason(choice.finish) }),
+    finishReason: wordOfReason(choice.finish ?? "stop"),
     index,
     ...besideOf(choice.annotations, (chars) => Buffer.byteLength(text.slice(0, chars))),
     ...(choice.logprobs && { logprobsResult: writeLogprobs(choice.logprobs) }),

@@ -132,7 +132,8 @@ function endCall(index: number, state: ChoiceState): Fields[] {
 function closing(index: number, { finish, annotations, ascii }: ChoiceState): Fields {
   return {
     content: { parts: [{ text: "" }], role: "model" },
-    ...(finish && { finishReason: wordOfReason(finish) }),
+    // What ended without saying why has ended.
+    finishReason: wordOfReason(finish ?? "stop"),
     index,
     ...(annotations.length > 0 && besideOf(annotations, ascii ? (chars) => chars : null)),
   };

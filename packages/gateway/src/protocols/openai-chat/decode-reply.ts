@@ -4,6 +4,7 @@ import { madeCallId } from "../call-ids.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
+import { readToolName } from "../tool-names.ts";
 import { opaque, readAnnotation, readMedia } from "./annotations.ts";
 import { finishReasonOf } from "./finish.ts";
 import { googleSignature, readReasoning, signatureOf } from "./reasoning.ts";
@@ -82,7 +83,7 @@ function readCalls(message: Fields, place: string): ToolCallBlock[] {
   return calls.map((call, index) => {
     const custom = customPart(call);
     const named = custom ?? (isObject(call["function"]) ? call["function"] : {});
-    const name = stringOf(named["name"]) ?? "";
+    const name = readToolName(stringOf(named["name"]) ?? "");
     const input = custom ? custom["input"] : named["arguments"];
     const text = typeof input === "string" ? input : isAbsent(input) ? "" : JSON.stringify(input);
     const parsed = custom ? undefined : parsedArguments(text);

@@ -1,20 +1,13 @@
 import type { Block, DocumentBlock, MediaSource } from "../../core/message.ts";
 import { dataUrl } from "../data-url.ts";
+import { documentName, documentText, documentWords } from "../document-words.ts";
 import type { Fields } from "../field-checks.ts";
+import type { Target } from "../protocol.ts";
 import { audioFormat, canAttach, canShow } from "./expressible.ts";
 
 const CHAT = "openai-chat";
-/** Providers want a name with every file; its ending says the type to some. */
-const ENDINGS: Readonly<Record<string, string>> = {
-  "application/pdf": ".pdf",
-  "text/plain": ".txt",
-  "text/markdown": ".md",
-  "text/csv": ".csv",
-  "text/html": ".html",
-};
-
 /** A block as a part of a user's message; null for one that has no place there or cannot be sent (then it is listed). */
-export function encodePart(block: Block, dropped: Set<string>): Fields | null {
+export function encodePart(block: Block, target: Target, dropped: Set<string>): Fields | null {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text };
@@ -30,7 +23,7 @@ export function encodePart(block: Block, dropped: Set<string>): Fields | null {
       return { type: "input_audio", input_audio: { data: block.source.data, format } };
     }
     case "document":
-      return canAttach(block) ? encodeDocument(block, dropped) : lost("documents", dropped);
+      return canAttach(block, target) ? encodeDocument(block, dropped) : lost("documents", dropped);
     case "opaque":
       return block.dialect === CHAT ? (block.value as Fields) : lost(block.path, dropped);
     default:
@@ -43,18 +36,15 @@ function lost(field: string, dropped: Set<string>): null {
   return null;
 }
 
-/** A text document is text to a model that takes none: with its title and what was noted about it. */
-function encodeDocument({ source, title, context, citations }: DocumentBlock, dropped: Set<string>): Fields {
+/** A text document is text to a model that takes none (WIRE C5): with its title and what was noted about it. */
+function encodeDocument(document: DocumentBlock, dropped: Set<string>): Fields {
+  const { source, title, context, citations } = document;
   if (citations) dropped.add("citations");
-  if (source.kind === "text") {
-    const head = [title, context].filter((line) => line !== undefined && line !== "");
-    return { type: "text", text: [...head, source.text].join("\n\n") };
-  }
+  const text = documentText(source);
+  if (text !== null || source.kind === "text") return { type: "text", text: documentWords(document, text ?? "") };
   if (context !== undefined) dropped.add("context");
   if (source.kind === "file") return { type: "file", file: { file_id: source.id } };
-  const mediaType = source.mediaType ?? "application/pdf";
-  const filename = title ?? `document${ENDINGS[mediaType] ?? ""}`;
-  return { type: "file", file: { filename, file_data: urlOf(source) } };
+  return { type: "file", file: { filename: documentName(title, source), file_data: urlOf(source) } };
 }
 
 function urlOf(source: MediaSource): string {

@@ -11,6 +11,7 @@ import type {
 import type { Signature } from "../../core/stream-part.ts";
 import type { Fields } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
+import { sentToolName } from "../tool-names.ts";
 import { encodePart } from "./encode-content.ts";
 import { takes } from "./expressible.ts";
 import { callDetail, detailsOf, googleContent, isKnownMaker } from "./reasoning.ts";
@@ -92,7 +93,7 @@ class MessageWriter {
   }
 
   #part(block: Block): Fields | null {
-    const part = encodePart(block, this.#dropped);
+    const part = encodePart(block, this.#target, this.#dropped);
     if (!part || !("cache" in block) || !block.cache) return part;
     return { ...part, ...this.#marked(block.cache) };
   }
@@ -119,7 +120,8 @@ class MessageWriter {
   }
 
   #call(call: ToolCallBlock): Fields {
-    const { id, name, text, custom, signature } = call;
+    const { id, text, custom, signature } = call;
+    const name = sentToolName(call.name);
     const extra =
       signature && takes(this.#target, "google_signatures") && signature.dialect === "gemini-generate"
         ? { extra_content: googleContent(signature) }
@@ -128,7 +130,7 @@ class MessageWriter {
       return { id, type: "custom", custom: { name, input: text }, ...extra };
     const given = custom
       ? JSON.stringify({ input: text })
-      : text.trim() === ""
+      : text.trim() === "" || saysNothing(call)
         ? JSON.stringify(call.arguments ?? {})
         : text;
     return { id, type: "function", function: { name, arguments: given }, ...extra };
@@ -198,6 +200,11 @@ class MessageWriter {
     const said = parts.length === 0 ? "" : this.#content(parts);
     this.messages.push({ role: "tool", tool_call_id: callId, content: said, ...marked });
   }
+}
+
+/** No arguments, however that was written (`null`). */
+function saysNothing(call: ToolCallBlock): boolean {
+  return call.arguments !== undefined && Object.keys(call.arguments).length === 0;
 }
 
 /** Anthropic's marker, as servers of many vendors take it. */

@@ -416,6 +416,16 @@ describe("what cannot be said", () => {
     for (const field of fields) expect(dropped).toContain(field);
   });
 
+  it("is a document by address, but to those who fetch it", () => {
+    const source = { kind: "url", url: "https://x/a.pdf", mediaType: null } as const;
+    const request = user({ type: "document", title: "a.pdf", source });
+    const quirks: Partial<Quirks> = { takes: { document_urls: true } };
+    expect(lost(request, quirks)).toEqual([]);
+    expect(encoded(request, quirks).body["messages"]).toEqual([
+      { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: "https://x/a.pdf" } }] },
+    ]);
+  });
+
   it("is left out where the route drops it", () => {
     const { body } = encoded(
       {

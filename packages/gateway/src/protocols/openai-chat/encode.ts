@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import type { CanonicalRequest, Reasoning, Tool, ToolChoice } from "../../core/message.ts";
 import type { Fields } from "../field-checks.ts";
+import { objectParameters } from "../object-parameters.ts";
 import type { ChatExtra, Target } from "../protocol.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
+import { sentToolName } from "../tool-names.ts";
 import type { Encoded } from "../translation.ts";
 import { customToolNames } from "./canonical-tools.ts";
 import { cacheControl, encodeMessages } from "./encode-messages.ts";
@@ -55,7 +57,8 @@ function encodeTools(request: CanonicalRequest, target: Target, dropped: Set<str
 
 function encodeTool(tool: Tool, target: Target, dropped: Set<string>): Fields | null {
   if (tool.type === "hosted") return tool.dialect === "openai-chat" ? (tool.value as Fields) : null;
-  const { name, description } = tool;
+  const name = sentToolName(tool.name);
+  const { description } = tool;
   const described = description === undefined ? {} : { description };
   if (tool.type === "custom") {
     if (dropped.has("custom_tools")) return null;
@@ -67,7 +70,7 @@ function encodeTool(tool: Tool, target: Target, dropped: Set<string>): Fields | 
   }
   const strict = tool.strict !== undefined && hint("strict", target, dropped) ? { strict: tool.strict } : {};
   const cache = tool.cache && hint("cache_control", target, dropped) ? { cache_control: cacheControl(tool.cache) } : {};
-  const parameters = tool.parameters === null ? {} : { parameters: tool.parameters };
+  const parameters = tool.parameters === null ? {} : { parameters: objectParameters(tool.parameters) };
   return { type: "function", function: { name, ...described, ...parameters, ...strict }, ...cache };
 }
 
@@ -88,8 +91,10 @@ function nestedFormat({ type, ...rest }: Fields): Fields {
 
 function encodeChoice(choice: ToolChoice, request: CanonicalRequest, target: Target): unknown {
   const custom = takes(target, "custom_tools") ? customToolNames(request.tools) : new Set<string>();
-  const named = (name: string): Fields =>
-    custom.has(name) ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+  const named = (given: string): Fields => {
+    const name = sentToolName(given);
+    return custom.has(given) ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+  };
   if (choice.type === "named") return named(choice.name);
   if (choice.type !== "allowed") return choice.type;
   if (!takes(target, "allowed_tools")) return choice.mode;

@@ -50,7 +50,7 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   if (request.topK !== null && !takes(target, "top_k")) fields.add("top_k");
   if (holds(request, ["user"], (block) => block.type === "image" && !canShow(block))) fields.add("images");
   if (resultsHold(request, (block) => block.type === "image" && !canShow(block))) fields.add("tool_result_images");
-  if (anyHolds(request, (block) => block.type === "document" && !canAttach(block))) fields.add("documents");
+  if (anyHolds(request, (block) => block.type === "document" && !canAttach(block, target))) fields.add("documents");
   if (anyHolds(request, (block) => block.type === "audio" && audioFormat(block) === null)) fields.add("audio");
   // Only a user's message holds more than text.
   const others = ["system", "assistant"];
@@ -76,8 +76,9 @@ export function canShow({ source }: ImageBlock): boolean {
   return source.kind !== "file";
 }
 
-/** A document can be sent as text, inline, or as an upload at the same vendor. */
-export function canAttach({ source }: DocumentBlock): boolean {
+/** A document can be sent as text, inline, as an upload at the same vendor, and to some by address. */
+export function canAttach({ source }: DocumentBlock, target: Target): boolean {
+  if (source.kind === "url") return takes(target, "document_urls");
   return (
     source.kind === "text" || source.kind === "base64" || (source.kind === "file" && OWN_FILES.has(source.dialect))
   );

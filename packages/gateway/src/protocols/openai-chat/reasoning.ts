@@ -125,12 +125,6 @@ export function detailsOf({ text, signature, encrypted }: ReasoningBlock, index:
   return entries;
 }
 
-/** The signature of a text that has been told already, at its `index`. */
-export function signatureDetail(signature: Signature, index: number): Fields {
-  const { value, format } = told(signature, "text");
-  return { type: "reasoning.text", signature: value, format, index };
-}
-
 /** A call's signature as an entry: OpenRouter names the call by `id`. */
 export function callDetail(id: string, signature: Signature, index: number): Fields {
   const { value, format } = told(signature, "call");

@@ -632,3 +632,90 @@ it("bounds the choices it remembers", () => {
     }
   }).toThrow(/4096 choices/);
 });
+
+describe("parts that a client of another dialect needs", () => {
+  const details = (...entries: Json[]): Json => ({ reasoning_details: entries });
+  const thoughts = (...deltas: Json[]): StreamPart[] =>
+    partsOf(deltas.map((delta) => chunk(delta))).filter(({ type }) => type === "reasoning");
+
+  it("token entries beside their text, also where the token is no character yet", () => {
+    const entry = { token: "a", logprob: -1, bytes: [97], top_logprobs: [] };
+    const choice = (content: string): Json => ({ index: 0, delta: { content }, logprobs: { content: [entry] } });
+    const parts = partsOf([
+      { ...chunk({}), choices: [choice("a")] },
+      { ...chunk({}), choices: [choice("")] },
+    ]);
+    expect(parts.slice(1)).toEqual([
+      { type: "text", choice: 0, text: "a", logprobs: [entry] },
+      { type: "text", choice: 0, text: "", logprobs: [entry] },
+    ]);
+  });
+
+  it("free-text tools are told from functions", () => {
+    const parts = partsOf([calls({ index: 0, id: "a", type: "custom", custom: { name: "patch", input: "x" } })]);
+    expect(parts[1]).toEqual({ type: "tool_start", choice: 0, index: 0, id: "a", name: "patch", custom: true });
+  });
+
+  it("a thought that stands in both places is told once, with what is signed (OpenRouter)", () => {
+    expect(
+      thoughts(
+        { reasoning: "h", ...details({ type: "reasoning.text", text: "h", format: "anthropic-claude-v1", index: 0 }) },
+        { reasoning: "m", ...details({ type: "reasoning.text", text: "m", format: "anthropic-claude-v1", index: 0 }) },
+        details({ type: "reasoning.text", signature: "s", format: "anthropic-claude-v1", index: 0 }),
+        details({ type: "reasoning.encrypted", data: "d", format: "anthropic-claude-v1", index: 1 }),
+      ),
+    ).toEqual([
+      { type: "reasoning", choice: 0, text: "h" },
+      { type: "reasoning", choice: 0, text: "m" },
+      { type: "reasoning", choice: 0, text: "", signature: { dialect: "anthropic-messages", value: "s" } },
+      { type: "reasoning", choice: 0, text: "", encrypted: { dialect: "anthropic-messages", value: "d" } },
+    ]);
+  });
+
+  it("a signature that repeats the whole text beside it adds none", () => {
+    const signed = { type: "reasoning.text", text: "hm", signature: "s", format: "anthropic-claude-v1", index: 0 };
+    const texts = thoughts({ reasoning_content: "h" }, { reasoning_content: "m" }, details(signed), details(signed));
+    expect(texts.map((part) => (part.type === "reasoning" ? part.text : ""))).toEqual(["h", "m", "", "hm"]);
+  });
+
+  it.each<[string, Json, Json]>([
+    ["beside it", { extra_content: { google: { thought_signature: "g" } } }, {}],
+    ["by its id", {}, details({ type: "reasoning.encrypted", id: "a", data: "g", format: "google-gemini-v1" })],
+  ])("a call's signature: %s", (_, call, delta) => {
+    const parts = partsOf([chunk({ tool_calls: [{ ...fragment(0, "a", "weather", "{}"), ...call }], ...delta })]);
+    expect(parts.map(({ type }) => type)).toEqual(["start", "tool_start", "tool_arguments"]);
+    expect(parts[1]).toMatchObject({ signature: { dialect: "gemini-generate", value: "g" } });
+  });
+
+  it("citations, pictures and sounds", () => {
+    const cited = {
+      type: "url_citation",
+      url_citation: { url: "https://x", title: "X", start_index: 1, end_index: 2 },
+    };
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } };
+    const parts = partsOf([chunk({ annotations: [cited], images: [image], audio: { id: "a", data: "BB" } })]);
+    expect(parts.slice(1)).toEqual([
+      { type: "annotation", choice: 0, annotation: { type: "media", mediaType: "audio/pcm", data: "BB" } },
+      { type: "annotation", choice: 0, annotation: { type: "media", mediaType: "image/png", data: "AA" } },
+      {
+        type: "annotation",
+        choice: 0,
+        annotation: { type: "url_citation", url: "https://x", title: "X", start: 1, end: 2 },
+      },
+    ]);
+  });
+
+  it("sources that are named in every chunk are told once (Perplexity)", () => {
+    const cited = (...citations: string[]): Json => ({ ...chunk({ content: "a" }), citations });
+    const urls = partsOf([cited("u1"), cited("u1"), cited("u1", "u2")]).flatMap((part) =>
+      part.type === "annotation" && part.annotation.type === "url_citation" ? [part.annotation.url] : [],
+    );
+    expect(urls).toEqual(["u1", "u2"]);
+  });
+
+  it("ids that no call of another answer has", () => {
+    const idIn = (id: string): unknown => partsOf([{ ...calls(fragment(0, undefined, "weather", "{}")), id }])[1];
+    expect(idIn("one")).toEqual(idIn("one"));
+    expect(idIn("one")).not.toEqual(idIn("two"));
+  });
+});

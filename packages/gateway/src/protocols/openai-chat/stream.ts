@@ -19,6 +19,8 @@ interface ChoiceState {
   index: number;
   finished: boolean;
   calls: ToolCalls;
+  /** Characters of the open thought that came as plain text alone: its signature may come with all of them again. */
+  plainChars: number;
 }
 
 /** Reads the chunks of an OpenAI-family stream (WIRE A1.4, F5, F6). */
@@ -100,7 +102,7 @@ function stateOf(choice: Fields, choices: Map<number, ChoiceState>, answerId: ()
   let state = choices.get(index);
   if (!state) {
     if (choices.size === LIMITS.streamItemsMax) throw new Error(`a stream with over ${LIMITS.streamItemsMax} choices`);
-    state = { index, finished: false, calls: new ToolCalls(index, answerId) };
+    state = { index, finished: false, calls: new ToolCalls(index, answerId), plainChars: 0 };
     choices.set(index, state);
   }
   return state;
@@ -165,6 +167,7 @@ function logprobsOf(given: unknown): unknown[] | null {
 function readDelta(delta: Fields, state: ChoiceState, logprobs: unknown[] | null, parts: StreamPart[]): void {
   const { index: choice } = state;
   const signed = readThoughts(delta, state, parts);
+  const thoughts = parts.length;
   const content = delta["content"];
   const textAt = parts.length;
   if (Array.isArray(content)) for (const piece of content) readContentPiece(piece, choice, parts);
@@ -190,6 +193,7 @@ function readDelta(delta: Fields, state: ChoiceState, logprobs: unknown[] | null
   // Some send it empty where there is none (Snowflake).
   if (isObject(older) && (older["name"] || older["arguments"]))
     state.calls.read([{ index: 0, function: older }], parts);
+  if (parts.length > thoughts) state.plainChars = 0;
 }
 
 /**
@@ -205,6 +209,7 @@ function readThoughts(delta: Fields, state: ChoiceState, parts: StreamPart[]): R
   const said = parts.length > before;
   const list = delta["reasoning_details"];
   if (!Array.isArray(list) || list.length === 0) {
+    if (typeof plain === "string") state.plainChars += plain.length;
     const signature = delta["extra_content"] === undefined ? undefined : googleSignature(delta);
     if (signature) parts.push({ type: "reasoning", choice, text: "", signature });
     return NO_SIGNATURES;
@@ -219,7 +224,11 @@ function readThoughts(delta: Fields, state: ChoiceState, parts: StreamPart[]): R
     // The plain text is the text of what is signed here.
     if (said && last?.type === "reasoning" && parts.length === before + 1 && !last.signature && !last.encrypted) {
       Object.assign(last, marks);
-    } else parts.push({ type: "reasoning", choice, text: said ? "" : text, ...marks });
+    } else {
+      const repeats = said || (text.length === state.plainChars && (signature ?? encrypted) !== undefined);
+      parts.push({ type: "reasoning", choice, text: repeats ? "" : text, ...marks });
+    }
+    if (signature ?? encrypted) state.plainChars = 0;
   }
   return details.calls;
 }

@@ -2,6 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import { madeCallId } from "../call-ids.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { readToolName } from "../tool-names.ts";
 import { googleSignature } from "./reasoning.ts";
 
 const NONE: ReadonlyMap<string, Signature> = new Map();
@@ -125,7 +126,7 @@ export class ToolCalls {
       choice: this.#choice,
       index,
       id,
-      name,
+      name: readToolName(name),
       ...(custom && { custom }),
       ...(signature && { signature }),
     });

@@ -120,6 +120,11 @@ describe("a stream", () => {
     expect(JSON.parse(first ?? "")).toMatchObject({ model: "asked-for" });
   });
 
+  it("gives an answer that ended without saying why its finish reason", () => {
+    expect(deltas([START, text("a")])).toEqual([expect.anything(), { content: "a" }, "stop"]);
+    expect(deltas([START, ...toolCall(0, "f", ["{}"])]).at(-1)).toBe("tool_calls");
+  });
+
   it("keeps answers apart", () => {
     const parts: StreamPart[] = [
       START,
@@ -165,6 +170,7 @@ describe("a stream", () => {
       },
       { images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] },
       { audio: { data: "BB" } },
+      "stop",
     ]);
   });
 });
@@ -201,6 +207,7 @@ describe("tool calls", () => {
       { tool_calls: [{ index: 0, id: "call_0", type: "custom", custom: { name: "patch", input: "" } }] },
       { tool_calls: [{ index: 0, custom: { input: "a" } }] },
       { tool_calls: [{ index: 0, custom: { input: "b" } }] },
+      "tool_calls",
     ]);
   });
 
@@ -236,9 +243,8 @@ describe("tool calls", () => {
 describe("thoughts", () => {
   const thought = (words: string, rest: Json = {}): StreamPart =>
     ({ type: "reasoning", choice: 0, text: words, ...rest }) as StreamPart;
-  const detail = (rest: Json): Json => ({ type: "reasoning.text", ...rest });
 
-  it("are plain text, and entries whose signature comes last", () => {
+  it("are plain text, and whole once more beside their signature", () => {
     const signature = { dialect: "anthropic-messages", value: "s" };
     const parts = [
       START,
@@ -247,31 +253,42 @@ describe("thoughts", () => {
       thought("", { signature }),
       thought("more"),
       text("4"),
-      thought("late"),
+      thought("late", { signature }),
     ];
+    const entry = { type: "reasoning.text", signature: "s", format: "anthropic-claude-v1" };
     expect(deltas(parts).slice(1)).toEqual([
-      { reasoning_content: "h", reasoning_details: [detail({ text: "h", index: 0 })] },
-      { reasoning_content: "m", reasoning_details: [detail({ text: "m", index: 0 })] },
-      { reasoning_details: [detail({ signature: "s", format: "anthropic-claude-v1", index: 0 })] },
-      { reasoning_content: "more", reasoning_details: [detail({ text: "more", index: 1 })] },
+      { reasoning_content: "h" },
+      { reasoning_content: "m" },
+      { reasoning_details: [{ ...entry, text: "hm", index: 0 }] },
+      { reasoning_content: "more" },
       { content: "4" },
-      { reasoning_content: "late", reasoning_details: [detail({ text: "late", index: 2 })] },
+      { reasoning_content: "late", reasoning_details: [{ ...entry, text: "late", index: 1 }] },
+      "stop",
     ]);
   });
 
   it("that only their maker can read are entries of their own", () => {
     const encrypted = { dialect: "openai-responses", value: "d" };
-    expect(deltas([START, thought("in short"), thought("", { encrypted })]).slice(1)).toEqual([
-      { reasoning_content: "in short", reasoning_details: [detail({ text: "in short", index: 0 })] },
-      { reasoning_details: [{ type: "reasoning.encrypted", data: "d", format: "openai-responses-v1", index: 1 }] },
+    const format = "openai-responses-v1";
+    expect(deltas([START, thought("in "), thought("short"), thought("", { encrypted })]).slice(1)).toEqual([
+      { reasoning_content: "in " },
+      { reasoning_content: "short" },
+      {
+        reasoning_details: [
+          { type: "reasoning.summary", summary: "in short", format, index: 0 },
+          { type: "reasoning.encrypted", data: "d", format, index: 1 },
+        ],
+      },
+      "stop",
     ]);
   });
 
   it("of a maker without a format are wrapped", () => {
     const signature = { dialect: "bedrock-converse", value: "b" };
+    const wrapped = { signature: "sg1.bedrock-converse.text.b", format: "unknown" };
     expect(deltas([START, thought("h", { signature })])[1]).toEqual({
       reasoning_content: "h",
-      reasoning_details: [detail({ text: "h", signature: "sg1.bedrock-converse.text.b", format: "unknown", index: 0 })],
+      reasoning_details: [{ type: "reasoning.text", text: "h", ...wrapped, index: 0 }],
     });
   });
 });

@@ -7,9 +7,11 @@ import type { Shown, StreamWriter } from "../translation.ts";
 import { sayAnnotation } from "./annotations.ts";
 import { answerId, type ClientTools, clientTools } from "./client-tools.ts";
 import { finishWord } from "./finish.ts";
-import { callDetail, detailsOf, googleContent, signatureDetail } from "./reasoning.ts";
+import { callDetail, detailsOf, googleContent } from "./reasoning.ts";
 import { renderUsage } from "./usage.ts";
 
+/** A text that is longer is not kept: its signature goes alone. */
+const THOUGHT_CHARS_MAX = 1_000_000;
 const DONE = "data: [DONE]\n\n";
 
 /** A call of one choice, as the client knows it. */
@@ -28,9 +30,10 @@ interface Choice {
   calls: Map<number, Call>;
   opened: number;
   finished: boolean;
-  /** A reasoning block is open: what comes is more of the entry at `details`. */
-  thinking: boolean;
-  /** Entries of `reasoning_details` that are complete. */
+  /** Pieces of the reasoning block that is open: a signature needs the whole text beside it. */
+  thought: string[];
+  thoughtChars: number;
+  /** Entries of `reasoning_details` so far. */
   details: number;
 }
 
@@ -79,16 +82,26 @@ class ChatWriter implements StreamWriter {
   end(metadata: Record<string, unknown> | null): Buffer {
     const { showsUsage } = this.#shown.call;
     const usage = showsUsage && this.#usage ? renderUsage(this.#usage) : null;
-    if (!usage && !metadata) return Buffer.from(DONE);
+    const closing = this.#closing();
+    if (!usage && !metadata) return Buffer.from(closing + DONE);
     const last = { choices: [], ...(showsUsage && { usage }), ...(metadata && { gateway_metadata: metadata }) };
-    return Buffer.from(`data: ${this.#opening()},${JSON.stringify(last).slice(1)}\n\n${DONE}`);
+    return Buffer.from(`${closing}data: ${this.#opening()},${JSON.stringify(last).slice(1)}\n\n${DONE}`);
+  }
+
+  /** Finish reasons for choices that ended without saying why. */
+  #closing(): string {
+    let text = "";
+    for (const [index, choice] of this.#choices) {
+      if (!choice.finished) text += this.#say({ type: "finish", choice: index, reason: "stop" });
+    }
+    return text;
   }
 
   #say(part: Exclude<StreamPart, PartOf<"start" | "usage" | "error">>): string {
     let text = "";
     let choice = this.#choices.get(part.choice);
     if (!choice) {
-      choice = { calls: new Map(), opened: 0, finished: false, thinking: false, details: 0 };
+      choice = { calls: new Map(), opened: 0, finished: false, thought: [], thoughtChars: 0, details: 0 };
       this.#choices.set(part.choice, choice);
       // An answer that begins with a call has no content.
       const content = part.type === "tool_start" ? null : "";
@@ -127,23 +140,22 @@ class ChatWriter implements StreamWriter {
   }
 
   /**
-   * The text for everybody, and again as a detail for clients that send thoughts back: pieces of one entry share its index
-   * and the signature comes last (OpenRouter's way).
+   * The text for everybody, and once more, whole, beside what proves it: clients that send thoughts back put nothing
+   * together that way, and the official SDKs keep the last of a member they do not know.
    */
   #reasoning(choice: Choice, { choice: index, text, signature, encrypted }: PartOf<"reasoning">): string {
-    const entries: Fields[] = [];
-    if (signature && (text !== "" || !choice.thinking)) {
-      entries.push(...detailsOf({ type: "reasoning", text, signature }, choice.details));
-    } else if (signature) entries.push(signatureDetail(signature, choice.details));
-    else if (text !== "") entries.push({ type: "reasoning.text", text, index: choice.details });
-    if (entries.length > 0) choice.thinking = true;
-    if (signature) endThought(choice);
-    if (encrypted) {
+    const delta: Fields = text === "" ? {} : { reasoning_content: text };
+    choice.thoughtChars += text.length;
+    if (text !== "" && choice.thoughtChars <= THOUGHT_CHARS_MAX) choice.thought.push(text);
+    if (signature || encrypted) {
+      const whole = choice.thoughtChars <= THOUGHT_CHARS_MAX ? choice.thought.join("") : "";
+      const marks = { ...(signature && { signature }), ...(encrypted && { encrypted }) };
+      const entries = detailsOf({ type: "reasoning", text: whole, ...marks }, choice.details);
+      choice.details += entries.length;
+      delta["reasoning_details"] = entries;
       endThought(choice);
-      entries.push(...detailsOf({ type: "reasoning", text: "", encrypted }, choice.details++));
     }
-    if (entries.length === 0) return "";
-    return this.#chunk(index, { ...(text !== "" && { reasoning_content: text }), reasoning_details: entries });
+    return Object.keys(delta).length === 0 ? "" : this.#chunk(index, delta);
   }
 
   #toolStart(choice: Choice, part: PartOf<"tool_start">): string {
@@ -226,6 +238,6 @@ class ChatWriter implements StreamWriter {
 }
 
 function endThought(choice: Choice): void {
-  if (choice.thinking) choice.details++;
-  choice.thinking = false;
+  choice.thought = [];
+  choice.thoughtChars = 0;
 }

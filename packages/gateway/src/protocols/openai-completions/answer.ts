@@ -26,6 +26,8 @@ export function encodeReply(reply: Reply, shown: Shown): Buffer {
 /** Writes a stream of `text_completion` chunks: text, finish reason, usage if the client asked for it, end mark. */
 export function streamWriter(shown: Shown): StreamWriter {
   const { showsUsage } = shown.call;
+  /** Choices without a finish reason so far. */
+  const open = new Set<number>();
   let usage: Usage | null = null;
   let { model } = shown;
   const chunk = (rest: Fields): string => `data: ${JSON.stringify({ ...head(shown, model), ...rest })}\n\n`;
@@ -41,18 +43,23 @@ export function streamWriter(shown: Shown): StreamWriter {
           return null;
         case "text":
         case "refusal":
+          open.add(part.choice);
           return part.text === "" ? null : one({ ...said(part.text, part.choice), finish_reason: null });
         case "finish":
+          open.delete(part.choice);
           return one({ ...said("", part.choice), ...finished(part.reason) });
         default:
           return null;
       }
     },
     end(metadata) {
+      // What ended without saying why has ended.
+      const closing = [...open].map((choice) => one({ ...said("", choice), ...finished("stop") }));
       const shownUsage = showsUsage && usage ? { usage: renderUsage(usage) } : {};
       const told = metadata ? { gateway_metadata: metadata } : {};
       const members = { ...shownUsage, ...told };
-      return Buffer.from((Object.keys(members).length === 0 ? "" : chunk({ choices: [], ...members })) + DONE);
+      const last = Object.keys(members).length === 0 ? "" : chunk({ choices: [], ...members });
+      return Buffer.concat([...closing, Buffer.from(last + DONE)]);
     },
   };
 }

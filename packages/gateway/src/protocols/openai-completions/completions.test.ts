@@ -6,7 +6,9 @@ import type { Call } from "../../core/call.ts";
 import type { Choice } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { replyOfParts } from "../openai-chat/fixtures/reply-of-parts.ts";
+import { openaiChat } from "../openai-chat/index.ts";
 import type { Quirks } from "../protocol.ts";
+import { translates } from "../translate.ts";
 import type { Shown } from "../translation.ts";
 import { encodeReply, streamWriter } from "./answer.ts";
 import { toCanonical } from "./canonical.ts";
@@ -175,7 +177,8 @@ describe("a completion that a chat model is asked for", () => {
   });
 
   it("is never asked of a completions server", () => {
-    expect(() => openaiCompletions.translation?.decodeReply(Buffer.from("{}"), QUIRKS)).toThrow(/legacy/);
+    expect(translates(openaiChat, openaiCompletions)).toBe(false);
+    expect(translates(openaiCompletions, openaiChat)).toBe(true);
   });
 });
 

@@ -82,3 +82,35 @@ describe("an embeddings reply", () => {
     expect(reply(body)).toMatchObject({ failure: { class: kind } });
   });
 });
+
+describe("a client that asks for base64", () => {
+  const dress = (format: string | undefined, body: string): string => {
+    const call = decode({ model: "emb", input: "a", ...(format && { encoding_format: format }) });
+    return openaiEmbeddings.dress?.(call, "", "")?.reply(Buffer.from(body)).toString("utf8") ?? body;
+  };
+  const floats =
+    '{ "object" : "list","data":[{"object":"embedding","index":0, "embedding" : [1.5,-2]}],"model":"m","x":1}';
+
+  it("gets it from a server that answers floats", () => {
+    expect(JSON.parse(dress("base64", floats))).toEqual({
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: "AADAPwAAAMA=" }],
+      model: "m",
+      x: 1,
+    });
+  });
+
+  it.each([
+    '{ "object" : "list", "data":[{"object":"embedding", "embedding" : "AADAPwAAAMA="}]}',
+    '{"data":[]}',
+    '{"data":[{"object":"embedding"}]}',
+    '{"embedding":[1]}',
+    '{"data":[{"embedding":["a"]}]}',
+  ])("gets %s as it came", (body) => {
+    expect(JSON.parse(dress("base64", body))).toEqual(JSON.parse(body));
+  });
+
+  it.each(["float", undefined])("and asks for it: %s does not", (format) => {
+    expect(dress(format, floats)).toBe(floats);
+  });
+});

@@ -19,6 +19,7 @@ import {
   type Target,
   tokenCount,
 } from "../protocol.ts";
+import { INSISTS_ON_BASE64 } from "./base64.ts";
 import { embeddingTranslation } from "./translation.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -38,6 +39,7 @@ export const openaiEmbeddings: Protocol = {
   endWithMetadata: () => NOTHING,
   decorateReply: decorateOpenAiReply,
   passRequest,
+  dress: ({ body }) => (body["encoding_format"] === "base64" ? INSISTS_ON_BASE64 : null),
   readReply,
   streamReader: () => {
     throw new Error("embeddings do not stream");

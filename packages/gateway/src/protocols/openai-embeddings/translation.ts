@@ -105,7 +105,8 @@ function encodeReply(reply: EmbeddingReply, { call, model }: Shown): Buffer {
   );
 }
 
-function base64Of(vector: readonly number[]): string {
+/** A vector as the base64 of its little-endian float32 bytes. */
+export function base64Of(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
   vector.forEach((value, at) => {
     bytes.writeFloatLE(value, at * FLOAT_BYTES);

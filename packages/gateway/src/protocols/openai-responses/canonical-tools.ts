@@ -51,7 +51,8 @@ function addOwn(tools: Tool[], tool: Fields, namespace: string | null): boolean 
   if (tool["type"] !== "function") return false;
   const parameters = isObject(tool["parameters"]) ? tool["parameters"] : null;
   // The default is strict, and the API relaxes it by itself for a schema that is not; others would refuse such a schema.
-  const strict = typeof tool["strict"] === "boolean" ? tool["strict"] : isStrict(parameters) ? true : undefined;
+  const strict =
+    typeof tool["strict"] === "boolean" ? tool["strict"] : parameters && isStrict(parameters) ? true : undefined;
   tools.push({ type: "function", name, ...description, parameters, ...(strict !== undefined && { strict }) });
   return true;
 }

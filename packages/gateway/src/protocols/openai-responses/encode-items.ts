@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
 import type { Block, CanonicalRequest, DocumentBlock, ImageBlock, Message, ToolCallBlock } from "../../core/message.ts";
 import { dataUrl } from "../data-url.ts";
+import { documentName, documentWords } from "../document-words.ts";
+import { sentToolName } from "../tool-names.ts";
 import { isForeignFile } from "./media.ts";
 
 const DIALECT = "openai-responses";
@@ -81,9 +83,11 @@ function itemOf(block: Block, dropped: string[]): unknown {
   }
 }
 
-function callItem({ id, name, text, custom, arguments: parsed }: ToolCallBlock): unknown {
+function callItem({ id, name: given, text, custom, arguments: parsed }: ToolCallBlock): unknown {
+  const name = sentToolName(given);
   if (custom) return { type: "custom_tool_call", call_id: callId(id), name, input: text };
-  const args = parsed && text.trim() === "" ? JSON.stringify(parsed) : text || "{}";
+  const args =
+    parsed && (text.trim() === "" || Object.keys(parsed).length === 0) ? JSON.stringify(parsed) : text || "{}";
   return { type: "function_call", call_id: callId(id), name, arguments: args };
 }
 
@@ -133,19 +137,22 @@ function imagePart({ source, detail }: ImageBlock, isOutput: boolean, dropped: s
   return { type: "input_image", image_url: url, ...shown };
 }
 
-function documentPart({ source, title }: DocumentBlock, isOutput: boolean, dropped: string[]): unknown {
+function documentPart(document: DocumentBlock, isOutput: boolean, dropped: string[]): unknown {
+  const { source, title, context, citations } = document;
+  if (citations) dropped.push("citations");
   // Text needs no file around it.
   if (source.kind === "text") {
-    const body = title === undefined ? source.text : `${title}\n\n${source.text}`;
+    const body = documentWords(document, source.text);
     return isOutput ? { type: "output_text", text: body, annotations: [] } : { type: "input_text", text: body };
   }
   if (isOutput || isForeignFile(source)) {
     dropped.push("documents");
     return null;
   }
+  if (context !== undefined) dropped.push("context");
   const named = title === undefined ? {} : { filename: title };
   if (source.kind === "file") return { type: "input_file", file_id: source.id, ...named };
   if (source.kind === "url") return { type: "input_file", file_url: source.url, ...named };
   // The API wants a name beside data.
-  return { type: "input_file", filename: title ?? "document.pdf", file_data: dataUrl(source) };
+  return { type: "input_file", filename: documentName(title, source), file_data: dataUrl(source) };
 }

@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
 import type { Block, CanonicalRequest, Reasoning, Tool, ToolChoice } from "../../core/message.ts";
+import { objectParameters } from "../object-parameters.ts";
 import type { Target } from "../protocol.ts";
+import { sentToolName } from "../tool-names.ts";
 import type { Encoded } from "../translation.ts";
 import { holdsOwnThoughts, inputItems } from "./encode-items.ts";
 import { isForeignFile } from "./media.ts";
@@ -18,8 +20,8 @@ export function inexpressible(request: CanonicalRequest, { quirks }: Target): st
     ["n", request.n > 1],
     ["top_k", request.topK !== null],
     ["seed", request.seed !== null],
-    ["frequency_penalty", request.frequencyPenalty !== null],
-    ["presence_penalty", request.presencePenalty !== null],
+    ["frequency_penalty", Boolean(request.frequencyPenalty)],
+    ["presence_penalty", Boolean(request.presencePenalty)],
   ];
   for (const [field, used] of lacks) if (used) fields.push(field);
   for (const { role, blocks } of request.messages) {
@@ -110,13 +112,23 @@ function uses(request: CanonicalRequest, field: string): boolean {
 
 function encodeTool(tool: Tool, dropped: string[]): unknown[] {
   if (tool.type === "hosted") return tool.dialect === DIALECT ? [tool.value] : [];
-  const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) };
+  const named = {
+    name: sentToolName(tool.name),
+    ...(tool.description !== undefined && { description: tool.description }),
+  };
   if (tool.type === "custom") {
     return [{ type: "custom", ...named, ...(tool.format !== undefined && { format: tool.format }) }];
   }
   if (tool.cache) dropped.push("cache_control");
   // Said aloud: left out it would mean strict here, and not elsewhere.
-  return [{ type: "function", ...named, parameters: tool.parameters, strict: tool.strict ?? false }];
+  return [
+    {
+      type: "function",
+      ...named,
+      parameters: tool.parameters && objectParameters(tool.parameters),
+      strict: tool.strict ?? false,
+    },
+  ];
 }
 
 function toolChoiceOf({ toolChoice, tools }: CanonicalRequest): { tool_choice?: unknown } {
@@ -127,7 +139,7 @@ function toolChoiceOf({ toolChoice, tools }: CanonicalRequest): { tool_choice?: 
 function choiceOf(choice: ToolChoice, tools: readonly Tool[]): unknown {
   const ref = (name: string): unknown => {
     const custom = tools.some((tool) => tool.type === "custom" && tool.name === name);
-    return { type: custom ? "custom" : "function", name };
+    return { type: custom ? "custom" : "function", name: sentToolName(name) };
   };
   if (choice.type === "named") return ref(choice.name);
   if (choice.type === "allowed") return { type: "allowed_tools", mode: choice.mode, tools: choice.names.map(ref) };

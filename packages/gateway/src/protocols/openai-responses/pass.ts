@@ -6,18 +6,20 @@ import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import type { Target } from "../protocol.ts";
 import { unwrapSignature } from "../signature.ts";
 import { OWN_THOUGHT, providerId, undressId } from "./ids.ts";
+import { readSealed } from "./seal.ts";
 
 const DIALECT = "openai-responses";
 /** Members of an input item that hold a provider's id. */
 const ITEM_IDS = ["id", "approval_request_id"] as const;
-const ITEM: Wanted = { id: "", approval_request_id: "" };
-const CONVERSATION: Wanted = { id: "" };
+const SEALED = "sealed";
+const ITEM: Wanted = { id: "id", approval_request_id: "id", encrypted_content: SEALED };
+const CONVERSATION: Wanted = { id: "id" };
 
 /**
  * The client's bytes for an upstream of the same protocol: the model spliced, platform members taken out, ids without their
- * deployment's token, and thoughts that another dialect's provider made left out: nobody but it can read them.
+ * deployment's token, and thoughts left out that another dialect's provider or another account made: nobody else can read them.
  */
-export function passRequest(call: Call, { model }: Target): Buffer {
+export function passRequest(call: Call, { model, account }: Target): Buffer {
   const { body, raw, members } = call;
   const edits = new Map<string, Edit>();
   const additions: string[] = [];
@@ -32,8 +34,8 @@ export function passRequest(call: Call, { model }: Target): Buffer {
   if (isObject(conversation))
     edits.set("conversation", { value: undressed(memberText(call, "conversation"), CONVERSATION) });
   const input = body["input"];
-  if (Array.isArray(input) && input.some((item) => holdsDressed(item) || isForeignThought(item))) {
-    edits.set("input", { value: passInput(memberText(call, "input"), input) });
+  if (Array.isArray(input) && input.some((item) => holdsDressed(item) || isForeignThought(item, account))) {
+    edits.set("input", { value: passInput(memberText(call, "input"), input, account) });
   }
   return editMembers(raw, members, edits, additions);
 }
@@ -50,22 +52,32 @@ function utf8(latin1: string): string {
 }
 
 function undressed(text: string, wanted: Wanted): string {
-  return utf8(replaceStrings(text, stringsAt(text, wanted), providerId));
+  return utf8(
+    replaceStrings(text, stringsAt(text, wanted), (value, label) =>
+      label === SEALED ? readSealed(value).value : providerId(value),
+    ),
+  );
 }
 
-function passInput(text: string, input: readonly unknown[]): string {
-  const kept = elementsAt(text, 0).filter((_, index) => !isForeignThought(input[index]));
+function passInput(text: string, input: readonly unknown[], account: string | undefined): string {
+  const kept = elementsAt(text, 0).filter((_, index) => !isForeignThought(input[index], account));
   return `[${kept.map(({ start, end }) => undressed(text.slice(start, end), ITEM)).join(",")}]`;
 }
 
 function holdsDressed(item: unknown): boolean {
-  return isObject(item) && ITEM_IDS.some((key) => typeof item[key] === "string" && undressId(item[key]) !== null);
+  if (!isObject(item)) return false;
+  const sealed = item["encrypted_content"];
+  if (typeof sealed === "string" && readSealed(sealed).account !== null) return true;
+  return ITEM_IDS.some((key) => typeof item[key] === "string" && undressId(item[key]) !== null);
 }
 
-/** A reasoning item that was made for this client out of another dialect's thoughts. */
-function isForeignThought(item: unknown): boolean {
+/** A reasoning item that was made out of another dialect's thoughts, or that another account has sealed. */
+function isForeignThought(item: unknown, account: string | undefined): boolean {
   if (!isObject(item) || item["type"] !== "reasoning") return false;
   if (typeof item["id"] === "string" && item["id"].startsWith(OWN_THOUGHT)) return true;
   const sealed = item["encrypted_content"];
-  return typeof sealed === "string" && unwrapSignature(sealed, DIALECT).signature.dialect !== DIALECT;
+  if (typeof sealed !== "string") return false;
+  const maker = readSealed(sealed).account;
+  if (maker !== null) return account !== undefined && maker !== account;
+  return unwrapSignature(sealed, DIALECT).signature.dialect !== DIALECT;
 }

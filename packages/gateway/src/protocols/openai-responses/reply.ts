@@ -7,6 +7,7 @@ import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
+import { readToolName } from "../tool-names.ts";
 import { readAnnotation, readItemAnnotation } from "./annotations.ts";
 import { classifyFailure } from "./error.ts";
 import { readUsage } from "./usage.ts";
@@ -92,7 +93,7 @@ export function failedStatus(said: Fields): number | null {
 }
 
 /** The canonical blocks of one output item; none for what has no place there. */
-export function itemBlocks(item: Fields, annotations: Annotation[], logprobs: unknown[]): Block[] {
+function itemBlocks(item: Fields, annotations: Annotation[], logprobs: unknown[]): Block[] {
   switch (item["type"]) {
     case "message":
       return messageBlocks(item, annotations, logprobs);
@@ -111,7 +112,7 @@ export function itemBlocks(item: Fields, annotations: Annotation[], logprobs: un
 }
 
 /** The words of a reasoning item: its summaries, and the text itself where a provider shows it. */
-export function thoughtOf(item: Fields): string {
+function thoughtOf(item: Fields): string {
   return [item["summary"], item["content"]]
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .flatMap((piece) =>
@@ -141,7 +142,7 @@ function callBlock(item: Fields): ToolCallBlock {
   return {
     type: "tool_call",
     id: String(item["call_id"] ?? item["id"] ?? ""),
-    name: String(item["name"] ?? ""),
+    name: readToolName(String(item["name"] ?? "")),
     ...(parsed && { arguments: parsed }),
     text,
     ...(custom && { custom: true as const }),

@@ -130,4 +130,13 @@ describe("passRequest", () => {
       '{"model":"gpt-x","input":[{"type":"reasoning","summary":[],"encrypted_content":"gAAA"},{"role":"user","content":"x"}]}',
     );
   });
+
+  it("gives sealed thoughts to the account that made them, and to no other", () => {
+    const item = (sealed: string): string => `{"type":"reasoning","summary":[],"encrypted_content":"${sealed}"}`;
+    const raw = `{"model":"m","input":[${item("sga.01234567.gAAA")},${item("sga.76543210.gBBB")},${item("gCCC")},{"type":"compaction","encrypted_content":"sga.76543210.gDDD"}]}`;
+    const passed = openaiResponses.passRequest(decoded(raw), { ...TARGET, account: "01234567" }).toString();
+    expect(passed).toBe(
+      `{"model":"gpt-x","input":[${item("gAAA")},${item("gCCC")},{"type":"compaction","encrypted_content":"gDDD"}]}`,
+    );
+  });
 });

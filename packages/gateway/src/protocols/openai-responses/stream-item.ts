@@ -1,5 +1,6 @@
 import type { StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
+import { readToolName } from "../tool-names.ts";
 import { readAnnotation, readItemAnnotation } from "./annotations.ts";
 
 const DIALECT = "openai-responses";
@@ -45,7 +46,7 @@ export class StreamItem {
       choice: 0,
       index: this.#call.index,
       id: String(item["call_id"] ?? item["id"] ?? ""),
-      name: String(item["name"] ?? ""),
+      name: readToolName(String(item["name"] ?? "")),
       ...(custom && { custom: true as const }),
     });
     if (this.#early !== "") this.#sayArguments(this.#early, parts);

@@ -21,6 +21,7 @@ const FILES: Readonly<Record<string, number>> = {
   "openai-responses-get": 6,
 };
 const TOKEN = "0123456789ab";
+const ACCOUNT = "01234567";
 /** Records somebody has edited, so that the deltas are not what the end repeats. */
 const EDITED = ["ai:openai/src/responses/openai-shell-container.1.chunks#0"];
 
@@ -163,10 +164,11 @@ describe.skipIf(dir === null)("recorded Responses traffic", () => {
         for (const piece of pieces) {
           const data = eventsOf(piece)[0]?.data ?? null;
           const dressed = record.stream
-            ? dressEvent(Buffer.from(piece), data ?? "", TOKEN)
-            : dressReply(Buffer.from(piece), TOKEN);
+            ? dressEvent(Buffer.from(piece), data ?? "", TOKEN, ACCOUNT)
+            : dressReply(Buffer.from(piece), TOKEN, ACCOUNT);
           const bare = dressed
             .toString("utf8")
+            .replaceAll(`sga.${ACCOUNT}.`, "")
             .replaceAll(`_${TOKEN}_`, "_")
             .replace(/[a-z]+_0123456789ab\./g, "");
           expect(bare).toBe(piece);
