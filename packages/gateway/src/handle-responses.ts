@@ -1,4 +1,5 @@
 import { GatewayError, toGatewayError } from "./core/errors.ts";
+import type { UpstreamRequest } from "./core/transport.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { accountToken } from "./protocols/account-token.ts";
 import { idDresser } from "./protocols/openai-responses/dress.ts";
@@ -84,12 +85,17 @@ function ask(
   const { deployment, provider, protocol, pool } = hop;
   const call = resourceCall(resource);
   const header = (name: string): string | undefined => exchange.header(name);
-  const { request } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
+  const { request, credential } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
+  const asked = (ready: UpstreamRequest): UpstreamRequest => ({
+    ...ready,
+    method: resource.method,
+    body: resource.method === "POST" ? NO_BODY : null,
+  });
   const dresser = idDresser(deploymentToken(deployment, caller.tenant.name), accountToken(deployment.provider));
   const settings = runtime.snapshot.rawRoute;
   const attempt = new Attempt(
     {
-      request: { ...request, method: resource.method, body: resource.method === "POST" ? NO_BODY : null },
+      request: request instanceof Promise ? request.then(asked) : asked(request),
       protocol,
       rewrite: (body) => dresser.reply(body),
       writer: null,
@@ -105,7 +111,7 @@ function ask(
     plane.clock,
     exchange.cancel,
   );
-  return { hop, attempt, retry: false, dropped: [], writer: null, dresser, failure: null };
+  return { hop, attempt, retry: false, credential, dropped: [], writer: null, dresser, failure: null };
 }
 
 async function answer(

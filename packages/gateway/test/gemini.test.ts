@@ -182,6 +182,25 @@ describe("Gemini at both doors", () => {
     });
   });
 
+  test("an error that stands between the events as it is, as Google writes it, is one", async () => {
+    const bare = JSON.stringify({ error: { code: 503, message: "busy", status: "UNAVAILABLE" } }, null, 2);
+    upstream.answer((response, hit) => {
+      const text = hit.path.includes("gemini") ? bare : `${chatChunk({ content: "other" }, "stop")}data: [DONE]\n\n`;
+      response.writeHead(200, { "content-type": EVENTS }).end(text);
+    });
+    expect(await (await ask("vendor/both", "streamGenerateContent?alt=sse")).text()).toContain("other");
+    reply(event(geminiAnswer([{ text: "hel" }])) + bare, EVENTS);
+    for (const path of ["/v1beta/models/google:streamGenerateContent?alt=sse", "/v1/chat/completions"]) {
+      const asked = { ...HI, model: "google", stream: true, messages: [{ role: "user", content: "hi" }] };
+      const broken = await gateway.post(path.includes("chat") ? { ...asked, contents: undefined } : HI, { path });
+      const text = await broken.text();
+      expect(text).toContain("hel");
+      expect(text.match(/"error":/g)).toHaveLength(1);
+      const row = await gateway.row(broken.headers.get("x-request-id") ?? "");
+      expect(row).toMatchObject({ status: "failed", attempts: [{ error_class: "overloaded" }] });
+    }
+  });
+
   test("a blocked prompt is not taken elsewhere, a call nobody declared is", async () => {
     upstream.answer((response, hit) => {
       const body = hit.path.includes("generateContent")

@@ -5,12 +5,14 @@ import type { UpstreamRequest } from "../core/transport.ts";
 import { accountToken } from "../protocols/account-token.ts";
 import type { Protocol, Quirks, Target } from "../protocols/protocol.ts";
 import type { Crossing } from "../protocols/translate.ts";
+import { type Authenticated, type Authenticator, fixedKey } from "./authenticator.ts";
 
 /** A provider ready to be called: WHOM we call. What is spoken is its protocol's business. */
 export interface Provider {
   readonly config: ProviderConfig;
   readonly quirks: Quirks;
-  readonly credential: CredentialUse | null;
+  /** What its calls prove themselves with. */
+  readonly authenticator: Authenticator;
   /** What it speaks, the one first that a foreign client's call is translated to. */
   readonly protocols: readonly Protocol[];
   /** The HTTP request that makes a call of a deployment, and what of the call it could not say. */
@@ -19,7 +21,10 @@ export interface Provider {
 
 /** A call, ready to be sent. */
 export interface Prepared {
-  request: UpstreamRequest;
+  /** A promise while a credential is being fetched, or the request signed. */
+  request: UpstreamRequest | Promise<UpstreamRequest>;
+  /** What it proves itself with: null until the request is there, and for servers that want nothing. */
+  credential: { use: CredentialUse | null };
   /** Hints that were dropped, in the client's words. */
   dropped: readonly string[];
 }
@@ -45,21 +50,22 @@ export interface ProviderParts {
   protocols: readonly Protocol[];
   /** Where the vendor wants its key; default: a bearer token. */
   defaultAuth?: { header: string; prefix: string };
+  /** Tokens and signatures; default: the configured key. */
+  authenticator?: Authenticator;
 }
 
+const BEARER = { header: "authorization", prefix: "Bearer " };
 const USER_AGENT = "sluicegate";
 const NONE: readonly string[] = [];
 
 /** A provider that takes JSON posts with a fixed credential header: everything static is made once, here. */
-export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }: ProviderParts): Provider {
+export function jsonProvider(parts: ProviderParts): Provider {
+  const { config, baseUrl, quirks, protocols } = parts;
+  const authenticator = parts.authenticator ?? fixedKey(config, parts.defaultAuth ?? BEARER);
   const url = new URL(baseUrl);
   const account = accountToken(config.name);
   const basePath = url.pathname.replace(/\/+$/, "");
   const headers = ["accept-encoding", "identity", "user-agent", USER_AGENT];
-  if (config.apiKey) {
-    const auth = config.auth ?? defaultAuth ?? { header: "authorization", prefix: "Bearer " };
-    headers.push(auth.header.toLowerCase(), auth.prefix + config.apiKey.reveal());
-  }
   for (const [name, value] of Object.entries(config.headers)) headers.push(name.toLowerCase(), value.reveal());
   const jsonHeaders = ["content-type", "application/json", ...headers];
   const tls = config.tls
@@ -72,7 +78,7 @@ export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }
   return {
     config,
     quirks,
-    credential: config.apiKey ? { name: config.name, generation: 1, owner: "shared" } : null,
+    authenticator,
     protocols,
     request({ call, protocol, deployment, crossing, pool, header }) {
       const { model, maxOutputTokens } = deployment;
@@ -81,7 +87,7 @@ export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }
       const contentType = encoded ? undefined : protocol.contentType?.(call);
       const own = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;
       const fixed = contentType === undefined ? jsonHeaders : ["content-type", contentType, ...headers];
-      const request: UpstreamRequest = {
+      const plain: UpstreamRequest = {
         origin: url.origin,
         method: "POST",
         path: pathBehind(basePath, protocol.upstreamPath(call, deployment.model), url.search),
@@ -95,9 +101,20 @@ export function jsonProvider({ config, baseUrl, quirks, protocols, defaultAuth }
           ...(config.proxy && { proxy: config.proxy }),
         },
       };
-      return { request, dropped: encoded?.dropped ?? NONE };
+      return { ...signed(authenticator, plain), dropped: encoded?.dropped ?? NONE };
     },
   };
+}
+
+/** The request with its credential: at once where that is at hand. */
+export function signed(authenticator: Authenticator, plain: UpstreamRequest): Omit<Prepared, "dropped"> {
+  const credential: Prepared["credential"] = { use: null };
+  const finish = ({ headers, use }: Authenticated): UpstreamRequest => {
+    credential.use = use;
+    return headers.length === 0 ? plain : { ...plain, headers: [...plain.headers, ...headers] };
+  };
+  const answer = authenticator.authenticate(plain);
+  return { credential, request: answer instanceof Promise ? answer.then(finish) : finish(answer) };
 }
 
 const ENDS_IN_VERSION = /\/v\d+[a-z0-9]*$/i;

@@ -1,4 +1,4 @@
-import { type AttemptRow, noUsage, type RequestRow } from "@sluicegate/contract";
+import { type AttemptRow, type CredentialUse, noUsage, type RequestRow } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
@@ -17,6 +17,8 @@ export interface AttemptRecord {
   hop: Hop;
   attempt: Attempt;
   retry: boolean;
+  /** What it proved itself with, once that was at hand. */
+  credential: { readonly use: CredentialUse | null };
   /** Hints of the client's that found no place in its request. */
   dropped: readonly string[];
   writer: StreamWriter | null;
@@ -69,7 +71,7 @@ function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
     ttft_ms: null,
     hedge: false,
     retry: false,
-    credential: hop.provider.credential,
+    credential: hop.provider.authenticator.current,
     provider_request_id: null,
   };
 }

@@ -25,7 +25,8 @@ export type StreamTaker = (bytes: Buffer) => boolean;
 
 /** What one attempt is made of. */
 export interface AttemptSpec extends IntakeSpec {
-  request: UpstreamRequest;
+  /** A promise while it is being signed: the deadline runs. */
+  request: UpstreamRequest | Promise<UpstreamRequest>;
   /** Says a whole answer in the client's dialect, or dresses its bytes; null where they go on as they are. */
   rewrite: ((body: Buffer) => Buffer) | null;
   stream: boolean;

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
-import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamSink } from "../core/transport.ts";
+import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
 import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";
@@ -68,8 +68,20 @@ export class Attempt implements UpstreamSink {
     this.#forgetCancel = cancel.onCancel(() => this.#fail(this.#broken("cancelled", "the client left")));
     if (this.#isOver()) return;
     this.#armTimer();
+    const { request } = spec;
+    if (!(request instanceof Promise)) {
+      this.#send(transport, request);
+      return;
+    }
+    request.then(
+      (ready) => this.#isOver() || this.#send(transport, ready),
+      (error: unknown) => this.#fail(providerFailure("auth_failed", messageOf(error), false)),
+    );
+  }
+
+  #send(transport: Transport, request: UpstreamRequest): void {
     try {
-      this.#call.give(transport.send(spec.request, this));
+      this.#call.give(transport.send(request, this));
     } catch (error) {
       this.#call.over();
       this.#fail(providerFailure("connection_failed", messageOf(error), false));

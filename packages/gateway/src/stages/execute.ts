@@ -57,6 +57,8 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     if (outcome.kind === "streaming") return { kind: "stream", record };
     if (outcome.kind === "reply") return { ...outcome, record };
     record.failure = outcome.failure;
+    const { use } = record.credential;
+    if (use && outcome.failure.class === "auth_failed") hop.provider.authenticator.refused(use);
     plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
     const step = decide(plane, work, outcome.failure, hopIndex, attemptsHere, deadline);
     if (step.do === "stop") throw finalError(call, lease.attempts, deadline <= plane.clock.monotonic());
@@ -83,7 +85,8 @@ function startAttempt(
   const { deployment, provider, protocol, crossing, pool } = hop;
   const client = visit.protocol;
   const remainingMs = deadline - plane.clock.monotonic();
-  const { request, dropped } = provider.request({ call, protocol, deployment, crossing, pool, header: work.header });
+  const asked = { call, protocol, deployment, crossing, pool, header: work.header };
+  const { request, credential, dropped } = provider.request(asked);
   const shown = {
     call,
     requestId: visit.requestId,
@@ -115,7 +118,7 @@ function startAttempt(
     plane.clock,
     cancel,
   );
-  return { hop, attempt, retry, dropped, writer, dresser, failure: null };
+  return { hop, attempt, retry, credential, dropped, writer, dresser, failure: null };
 }
 
 function decide(

@@ -113,7 +113,7 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
     ttft_ms: meter.firstOutputAt === null ? null : round(meter.firstOutputAt - meter.startedAt),
     hedge: false,
     retry: record.retry,
-    credential: hop.provider.credential,
+    credential: record.credential.use,
     provider_request_id: meter.providerRequestId?.slice(0, 200) ?? null,
     region: hop.deployment.region,
     capacity: hop.deployment.capacity,

@@ -38,7 +38,7 @@ function failureIn(record: TrafficRecord): ErrorClass | null {
     const word = Object.keys(WORDS).find((one) => text.includes(`"${one}"`));
     // Voyage has no code for it.
     const unknownModel = /"detail": ?"Model \S+ is not supported/.test(text);
-    const known = unknownModel ? "model_not_found" : ((word && WORDS[word]) || STATUSES[status]);
+    const known = unknownModel ? "model_not_found" : (word && WORDS[word]) || STATUSES[status];
     if (!known) throw new Error(`no expectation for status ${status}`);
     return known;
   }

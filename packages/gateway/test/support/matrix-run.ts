@@ -2,10 +2,11 @@ import type { ErrorClass, RequestRecord, Usage } from "@sluicegate/contract";
 import { UPSTREAM_MODEL } from "./chat-sources.ts";
 import { type ClientName, DIALECTS } from "./client-dialects.ts";
 import { freshName, type TestGateway } from "./gateway.ts";
-import { at, type Json, payloadsOf } from "./loose-json.ts";
+import { type Json, payloadsOf } from "./loose-json.ts";
+import { differ, sorted, wrongReply } from "./matrix-compare.ts";
 import { type Expected, toldOf, wrongError, wrongStreamError } from "./matrix-expected.ts";
 import { PLACE_HEADER, type ReplayServer, responseBytes, type TrafficRecord } from "./replay-server.ts";
-import type { Reply, Said, SaidCall } from "./said.ts";
+import type { Reply } from "./said.ts";
 import { until } from "./until.ts";
 
 /** The two servers that a suite talks to. */
@@ -141,14 +142,8 @@ function wrongAnswer({ play, status, body, contentType, upstream }: Played, repl
   dialect.check(text, record.stream);
   const got = dialect.read(body, record.stream);
   const want = dialect.tells({ ...reply, usage: countedOf(play, reply) });
-  // Where nothing was counted, some dialects say so and some say nothing.
-  for (const reply of [got, want]) if (reply.usage && total(reply.usage) === 0) reply.usage = null;
-  if (got.choices.length !== want.choices.length) return `${got.choices.length} of ${want.choices.length} choices`;
-  for (const [index, said] of want.choices.entries()) {
-    const wrong = wrongSaid(got.choices[index] as Said, said, play.loose === true);
-    if (wrong) return wrong;
-  }
-  if (JSON.stringify(got.usage) !== JSON.stringify(want.usage)) return `usage ${differ(got.usage, want.usage)}`;
+  const wrong = wrongReply(got, want, play.loose === true);
+  if (wrong) return wrong;
   const model = want.model ?? UPSTREAM_MODEL;
   return got.model === model ? null : `model ${got.model} for ${model}`;
 }
@@ -167,48 +162,6 @@ function wrongUpstream({ body, alias, client }: Play, upstream: Played["upstream
 
 function countedOf(play: Play, reply: Reply): Usage | null {
   return play.usage === undefined ? reply.usage : play.usage;
-}
-
-function total(usage: Usage): number {
-  return Object.values(usage).reduce((sum, count) => sum + count, 0);
-}
-
-function wrongSaid(got: Said, want: Said, loose: boolean): string | null {
-  for (const key of ["text", "refusal", "reasoning"] as const) {
-    const [is, should] = [got[key], want[key]].map((text) => (loose ? text.replace(/\s+/g, "") : text));
-    if (is !== should) return `${key} ${differ(is, should)}`;
-  }
-  const [calls, wanted] = [got, want].map((said) => said.calls.map((call) => sorted(bare(call))));
-  if (JSON.stringify(calls) !== JSON.stringify(wanted)) return `calls ${differ(calls, wanted)}`;
-  // An answer that does not say why it ended has ended.
-  if (got.finish !== (want.finish ?? "stop")) return `finish ${got.finish} for ${want.finish}`;
-  const lost = want.proofs.filter((proof) => !got.proofs.includes(proof));
-  return lost.length === 0 ? null : `${lost.length} proofs lost of ${want.proofs.length}: ${differ(got.proofs, lost)}`;
-}
-
-/** Dialects that know only objects wrap arguments that are none. */
-function bare(call: SaidCall): SaidCall {
-  const raw = at(call.arguments, "__raw_arguments");
-  return raw === undefined ? call : { ...call, arguments: raw };
-}
-
-/** With the members of all objects in one order. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, one]) => [key, sorted(one)]),
-  );
-}
-
-function differ(got: unknown, want: unknown): string {
-  const [a, b] = [got, want].map((value) => JSON.stringify(value) ?? "undefined") as [string, string];
-  let from = 0;
-  while (from < a.length && a[from] === b[from]) from++;
-  const cut = (text: string): string => text.slice(Math.max(0, from - 20), from + 120);
-  return `${cut(a)} for ${cut(b)}`;
 }
 
 /** An id with its deployment's token in it (ruling 23). */

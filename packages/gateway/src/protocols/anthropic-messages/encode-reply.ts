@@ -55,11 +55,32 @@ function thinking(text: string, signature: string): Wire {
 }
 
 function contentOf({ blocks, annotations }: Choice): Wire[] {
-  const content = blocks.flatMap((block, index) => blockOf(block, index));
+  const content = withoutLateProofs(blocks.flatMap((block, index) => blockOf(block, index)));
   const cited = content.findLast((block) => block["type"] === "text");
   const citations = citationsOf(annotations);
   if (cited && citations.length > 0) cited["citations"] = citations;
   return content;
+}
+
+/** As in a stream (see `SegmentQueue`): thoughts without words never stand between words, nor behind the last. */
+function withoutLateProofs(content: readonly Wire[]): Wire[] {
+  const kept: Wire[] = [];
+  let late: Wire[] = [];
+  for (const block of content) {
+    const last = kept.at(-1);
+    if (isWordless(block) && (last?.["type"] === "text" || last?.["type"] === "tool_use")) late.push(block);
+    else if (block["type"] === "text" && last?.["type"] === "text" && late.length > 0)
+      kept[kept.length - 1] = { ...last, text: `${last["text"]}${block["text"]}` };
+    else {
+      kept.push(...late, block);
+      late = [];
+    }
+  }
+  return kept;
+}
+
+function isWordless({ type, thinking }: Wire): boolean {
+  return type === "redacted_thinking" || (type === "thinking" && thinking === "");
 }
 
 function citationsOf(annotations: readonly Annotation[]): Wire[] {

@@ -36,6 +36,9 @@ export class SegmentQueue {
   /** The one that is open, and those that wait. */
   #segments: Segment[] = [];
   readonly #calls = new Map<number, Segment>();
+  /** Thoughts that wait for what they come before. */
+  #late: Segment[] = [];
+  #spoken = false;
 
   constructor(say: (segment: Segment, said: Said) => void) {
     this.#say = say;
@@ -58,6 +61,16 @@ export class SegmentQueue {
     if (segment.kind === "thinking") segment.signature = signature;
     segment.ended = true;
     this.#advance();
+  }
+
+  /**
+   * Another maker's thoughts without words. Clients take the last block for the answer (Claude Code prints nothing when it is
+   * a thought), so that behind words they wait for a block to stand before, and are never told if none comes.
+   */
+  sealed(block: Record<string, unknown>): void {
+    const segment: Segment = { kind: "whole", block, ended: true, waiting: [] };
+    if (this.#spoken) this.#late.push(segment);
+    else this.#append(segment);
   }
 
   /** The proof of what comes next, in thoughts of its own without words. */
@@ -102,8 +115,9 @@ export class SegmentQueue {
     this.#advance();
   }
 
-  /** The answer is over: all that waits is told. */
+  /** The answer is over: all that waits is told, but for sealed thoughts that nothing follows. */
   end(): void {
+    this.#late = [];
     for (const segment of this.#segments) segment.ended = true;
     this.#calls.clear();
     this.#advance();
@@ -119,6 +133,10 @@ export class SegmentQueue {
   }
 
   #append(segment: Segment): void {
+    const late = this.#late;
+    this.#late = [];
+    for (const one of late) this.#append(one);
+    if (segment.kind === "text" || segment.kind === "call") this.#spoken = true;
     const last = this.#segments[this.#segments.length - 1];
     // Only a call goes on behind what comes after it.
     if (last && last.kind !== "call") last.ended = true;

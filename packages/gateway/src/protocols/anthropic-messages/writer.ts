@@ -142,7 +142,7 @@ class MessageWriter {
     if (!encrypted) return;
     // Thoughts that only another provider can read stay with the words that sum them up.
     if (encrypted.dialect !== NAME && this.#queue.lastIs("thinking")) this.#sign(encrypted, "encrypted");
-    else this.#whole({ type: "redacted_thinking", data: wrapSignature(encrypted, "encrypted", NAME) });
+    else this.#queue.sealed({ type: "redacted_thinking", data: wrapSignature(encrypted, "encrypted", NAME) });
   }
 
   #sign(signature: Signature, on: "text" | "encrypted"): void {
@@ -156,10 +156,6 @@ class MessageWriter {
     const value = annotation.value as Record<string, unknown>;
     if (String(value["type"]).endsWith("_delta")) this.#queue.delta(value);
     else this.#queue.whole(value);
-  }
-
-  #whole(block: Record<string, unknown>): void {
-    this.#queue.whole(block);
   }
 
   /** One step of the block at the head of the queue. */

@@ -113,6 +113,35 @@ describe("a Gemini body in canonical form", () => {
     ]);
   });
 
+  it("reads an answer that an SDK's chat kept in the pieces of its stream as the one turn it was", () => {
+    const piece = (...parts: object[]): object => ({ role: "model", parts });
+    const { messages } = toCanonical(
+      geminiCall({
+        contents: [
+          text("hi"),
+          piece({ text: "Let me ", thought: true }),
+          piece({ text: "see.", thought: true }, { text: "", thought: true, thoughtSignature: "c2ln" }),
+          piece({ text: "On" }),
+          piece({ text: "e" }, { text: " and" }),
+          piece({ functionCall: { name: "f" } }),
+          piece({ functionCall: { name: "f" } }),
+          { role: "user", parts: [1, 2].map((output) => ({ functionResponse: { name: "f", response: { output } } })) },
+        ],
+      }),
+    );
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    expect(messages[1]?.blocks).toMatchObject([
+      { type: "reasoning", text: "Let me see.", signature: { value: "c2ln" } },
+      { type: "text", text: "One" },
+      { type: "text", text: " and" },
+      { type: "tool_call", name: "f" },
+      { type: "tool_call", name: "f" },
+    ]);
+    const ids = messages[1]?.blocks.flatMap((block) => (block.type === "tool_call" ? [block.id] : []));
+    expect(new Set(ids).size).toBe(2);
+    expect(messages[2]?.blocks.map((block) => block.type === "tool_result" && block.callId)).toEqual(ids);
+  });
+
   it("reads pictures, documents, sounds and files, and keeps what only Google can show", () => {
     const parts = [
       { inlineData: { mimeType: "image/png", data: "aWNv" } },

@@ -221,7 +221,7 @@ describe("errors", () => {
       upstream: { status: 400, contentType: "application/json", body },
     });
     expect(geminiGenerate.encodeError(error, "r").body).toBe(body.toString());
-    expect(geminiGenerate.encodeStreamError(error, "r", EVENTS, true).toString()).toBe(`data: ${body.toString()}\n\n`);
+    expect(geminiGenerate.encodeStreamError(error, "r", EVENTS, true).toString()).toBe(body.toString());
   });
 
   it("end an array that has begun, and one that has not", () => {
