@@ -35,7 +35,7 @@ const SDKS = ["chat", "responses", "messages", "gemini"] as const satisfies read
 const KINDS =
   /^(?:tool-call|parallel-tool-call|reasoning|signature|encrypted-reasoning|redacted-thinking|refusal|citations|server-tool|logprobs|finish:.*)$/;
 /** Sampled answers, JSON and streams, that each SDK reads as they are. */
-const SAMPLED = { chat: 1, responses: 1, messages: 1, gemini: 1 };
+const SAMPLED = { chat: 139, responses: 224, messages: 270, gemini: 267 };
 
 const dir = trafficDir();
 let gateway: TestGateway;
@@ -99,6 +99,18 @@ function toldBy(sdk: (typeof SDKS)[number], reply: Reply, stream: boolean): Repl
   return { ...told, choices: told.choices.map((said) => ({ ...said, reasoning: "", proofs: [] })) };
 }
 
+/** Arguments that were cut off are no JSON; each SDK makes of them what it can. */
+function hideCutCalls(got: Reply, want: Reply): void {
+  want.choices.forEach(({ calls }, choice) => {
+    calls.forEach((call, index) => {
+      const other = got.choices[choice]?.calls[index];
+      if (typeof call.arguments !== "string" || !other) return;
+      call.arguments = "cut";
+      other.arguments = "cut";
+    });
+  });
+}
+
 async function wrongWith({ source, record }: Sample, sdk: (typeof SDKS)[number], ask: Ask): Promise<string | null> {
   const place = freshName();
   replay.serve(asEvents(record), undefined, place);
@@ -111,6 +123,7 @@ async function wrongWith({ source, record }: Sample, sdk: (typeof SDKS)[number],
     const reply = chat ? { ...expected.reply, usage: expectedFacts(record, chat).usage } : expected.reply;
     const want = toldBy(sdk, reply, record.stream);
     const shown = sdk === "chat" && record.stream ? toldBy(sdk, got, true) : got;
+    hideCutCalls(shown, want);
     const wrong = wrongReply(shown, want, source.own === "responses");
     return wrong && `${record.id}: ${wrong}`;
   } catch (thrown) {

@@ -50,7 +50,7 @@ export interface TestGatewayOptions {
   chains?: Record<string, string[]>;
   /** YAML put behind the generated config. */
   extra?: string;
-  /** The whole config; `SIMULATOR` in it becomes the simulator's base URL, `KEYHASH` the hash of CLIENT_KEY. */
+  /** The whole config; `SIMULATOR` in it becomes the simulator's base URL, `SIMULATOR_HOST` that less its version, `KEYHASH` the hash of CLIENT_KEY. */
   config?: string;
   log?: Log;
   /** Times that the test shortens. */
@@ -73,7 +73,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const writeConfig = (yaml: string): void =>
     writeFileSync(
       configFile,
-      yaml.replaceAll("SIMULATOR", `${simulator.url}/v1`).replaceAll("KEYHASH", keyHash(CLIENT_KEY)),
+      yaml
+        .replaceAll("SIMULATOR_HOST", simulator.url)
+        .replaceAll("SIMULATOR", `${simulator.url}/v1`)
+        .replaceAll("KEYHASH", keyHash(CLIENT_KEY)),
     );
   writeConfig(options.config ?? configOf(options.chains ?? { default: ["sim/echo"] }, options.extra ?? ""));
   const gateway = await startGateway({

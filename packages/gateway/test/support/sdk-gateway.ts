@@ -12,14 +12,14 @@ export const APIS = ["chat", "responses", "messages", "generate"] as const;
 /** One of them. */
 export type Api = (typeof APIS)[number];
 
-/** What each alias's deployment does. Gemini's calls must bring their signatures back, as those of Gemini 3 must. */
+/** What each alias's deployment does. */
 const MODELS = {
   echo: "echo",
   fixed: "fixed?input=6000&cached=5000&output=300",
-  tool: "tool?quirk=gemini_3",
-  parallel: "tool?calls=2&quirk=gemini_3",
+  tool: "tool",
+  parallel: "tool?calls=2",
   nothing: "tool?args=%7B%7D",
-  reason: "reason?quirk=gemini_3",
+  reason: "reason",
   json: "json",
   mirror: "mirror",
   refuse: "refuse",
@@ -45,11 +45,14 @@ export function alias(name: ModelName, api: Api): string {
   return `${name}-${api}`;
 }
 
+/** Embeddings, asked in OpenAI's and in Google's dialect. */
+export const EMBEDDERS = ["embed-openai", "embed-gemini"] as const;
+
 /** Starts it. A failed attempt is tried once more, without waiting, unless the provider wants it otherwise. */
 export function startSdkGateway(): Promise<TestGateway> {
   const all = APIS.flatMap((api) => Object.entries(MODELS).map(([name, model]) => ({ api, name, model })));
   const deployments = all.map(
-    ({ api, name, model }) => `  ${name}-${api}: { provider: sim, model: "sim/${model}", api: ${api} }`,
+    ({ api, name, model }) => `  ${name}-${api}: { provider: sim, model: "sim/${modelFor(api, model)}", api: ${api} }`,
   );
   const routes = all.map(
     ({ api, name }) =>
@@ -57,12 +60,22 @@ export function startSdkGateway(): Promise<TestGateway> {
   );
   return startTestGateway({
     config: [
-      "providers: { sim: { kind: simulator, base_url: SIMULATOR } }",
+      "providers:",
+      "  sim: { kind: simulator, base_url: SIMULATOR }",
+      "  plain: { kind: openai-compatible, base_url: SIMULATOR }",
+      "  google: { kind: gemini, base_url: SIMULATOR_HOST, api_key: k }",
       ...["deployments:", ...deployments, "routes:", ...routes],
+      ...["  embed-openai: { chain: [plain/echo] }", "  embed-gemini: { chain: [google/echo] }"],
       `tenants: { default: { models: { allow: ['*'], deny: [${APIS.map((api) => alias("denied", api)).join(", ")}] } } }`,
       "keys: [{ id: test, hash: 'KEYHASH', tenant: default }]",
     ].join("\n"),
   });
+}
+
+/** Google's is Gemini 3: calls must bring their signatures back to it. */
+function modelFor(api: Api, model: string): string {
+  const [name, options] = model.split("?");
+  return api === "generate" ? `gemini-3-flash?as=${name}${options ? `&${options}` : ""}` : model;
 }
 
 /** What the simulator billed for the last call; output includes reasoning, input what was cached. */

@@ -55,22 +55,23 @@ function thinking(text: string, signature: string): Wire {
 }
 
 function contentOf({ blocks, annotations }: Choice): Wire[] {
-  const content = withoutLateProofs(blocks.flatMap((block, index) => blockOf(block, index)));
+  const content = withoutLateThoughts(blocks).flatMap((block, index) => blockOf(block, index));
   const cited = content.findLast((block) => block["type"] === "text");
   const citations = citationsOf(annotations);
   if (cited && citations.length > 0) cited["citations"] = citations;
   return content;
 }
 
-/** As in a stream (see `SegmentQueue`): thoughts without words never stand between words, nor behind the last. */
-function withoutLateProofs(content: readonly Wire[]): Wire[] {
-  const kept: Wire[] = [];
-  let late: Wire[] = [];
-  for (const block of content) {
-    const last = kept.at(-1);
-    if (isWordless(block) && (last?.["type"] === "text" || last?.["type"] === "tool_use")) late.push(block);
-    else if (block["type"] === "text" && last?.["type"] === "text" && late.length > 0)
-      kept[kept.length - 1] = { ...last, text: `${last["text"]}${block["text"]}` };
+/** As in a stream (see `SegmentQueue`): sealed thoughts never stand between words, nor behind the last block. */
+function withoutLateThoughts(blocks: readonly Block[]): Block[] {
+  const kept: Block[] = [];
+  let late: Block[] = [];
+  for (const block of blocks) {
+    const last = kept[kept.length - 1];
+    const spoken = last?.type === "text" || last?.type === "tool_call";
+    if (spoken && isSealed(block)) late.push(block);
+    else if (block.type === "text" && last?.type === "text" && late.length > 0)
+      kept[kept.length - 1] = { ...last, text: last.text + block.text };
     else {
       kept.push(...late, block);
       late = [];
@@ -79,8 +80,10 @@ function withoutLateProofs(content: readonly Wire[]): Wire[] {
   return kept;
 }
 
-function isWordless({ type, thinking }: Wire): boolean {
-  return type === "redacted_thinking" || (type === "thinking" && thinking === "");
+/** Another maker's thoughts, without words. */
+function isSealed(block: Block): boolean {
+  if (block.type !== "reasoning" || block.text !== "") return false;
+  return (block.signature ?? block.encrypted)?.dialect !== NAME;
 }
 
 function citationsOf(annotations: readonly Annotation[]): Wire[] {

@@ -151,6 +151,20 @@ describe("encodeReply", () => {
     });
   });
 
+  it("keeps other makers' wordless thoughts off the end and out from between words", () => {
+    const proof = { type: "reasoning" as const, text: "", signature: { dialect: "gemini-generate", value: "P" } };
+    const words = (text: string) => ({ type: "text" as const, text });
+    const call = { type: "tool_call" as const, id: "t", name: "f", arguments: {}, text: "{}" };
+    const kinds = (...blocks: Reply["choices"][number]["blocks"]) =>
+      (written({ choices: [{ ...choice, blocks }] })["content"] as Record<string, unknown>[]).map(
+        (block) => block["text"] ?? block["type"],
+      );
+    expect(kinds(words("all"), proof)).toEqual(["all"]);
+    expect(kinds(words("a"), proof, words("ll"), proof)).toEqual(["all"]);
+    expect(kinds(words("all"), proof, call)).toEqual(["all", "thinking", "tool_use"]);
+    expect(kinds(proof, words("all"))).toEqual(["thinking", "all"]);
+  });
+
   it("shows the served model and zeros where the answer says nothing", () => {
     expect(written({})).toMatchObject({
       model: "served",

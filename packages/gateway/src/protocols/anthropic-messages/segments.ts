@@ -26,6 +26,9 @@ export type Segment = SegmentBase &
     | { kind: "whole"; block: Record<string, unknown> }
   );
 
+/** Thoughts of which nothing can be read: a proof of some maker's, or a block. */
+export type Sealed = { kind: "thinking"; signature: string } | { kind: "whole"; block: Record<string, unknown> };
+
 /**
  * Puts the blocks of an answer one behind the other. Upstreams may stream several calls at once; here only one block is open:
  * the first is told as it comes, what belongs to a later one waits until all before it are over. Each part is handled in
@@ -67,10 +70,13 @@ export class SegmentQueue {
    * Another maker's thoughts without words. Clients take the last block for the answer (Claude Code prints nothing when it is
    * a thought), so that behind words they wait for a block to stand before, and are never told if none comes.
    */
-  sealed(block: Record<string, unknown>): void {
-    const segment: Segment = { kind: "whole", block, ended: true, waiting: [] };
+  sealed(thought: Sealed): void {
+    const segment: Segment = { ...thought, ended: true, waiting: [] };
     if (this.#spoken) this.#late.push(segment);
-    else this.#append(segment);
+    else {
+      this.#append(segment);
+      this.#advance();
+    }
   }
 
   /** The proof of what comes next, in thoughts of its own without words. */

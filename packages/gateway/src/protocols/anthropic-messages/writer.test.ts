@@ -143,6 +143,21 @@ describe("streamWriter", () => {
     ]);
   });
 
+  it("keeps other makers' wordless thoughts off the end, where clients look for the answer", () => {
+    const foreign = (value: string) => ({ dialect: "gemini-generate", value });
+    const proof = think("", { signature: foreign("P") });
+    const sealed = think("", { encrypted: foreign("E") });
+    const kinds = (...parts: StreamPart[]) =>
+      blocksOf(written([START, ...parts, FINISH])).map((block) => block["text"] ?? block["type"]);
+    expect(kinds(text("all"), proof)).toEqual(["all"]);
+    expect(kinds(text("all"), sealed, proof)).toEqual(["all"]);
+    expect(kinds(text("a"), proof, text("ll"), sealed)).toEqual(["all"]);
+    expect(kinds(text("all"), proof, open(0), close(0), sealed)).toEqual(["all", "thinking", "tool_use"]);
+    expect(kinds(sealed, proof, text("all"))).toEqual(["redacted_thinking", "thinking", "all"]);
+    expect(kinds(think("so"), proof, text("all"))).toEqual(["thinking", "all"]);
+    expect(kinds(text("all"), think("", { encrypted: own("E") }))).toEqual(["all", "redacted_thinking"]);
+  });
+
   it("gives ids and names that Anthropic takes back, and free text as JSON", () => {
     const bytes = written([
       open(0, { id: "a/b", name: "fs.read" }),

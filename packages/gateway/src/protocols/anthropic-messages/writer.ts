@@ -141,12 +141,16 @@ class MessageWriter {
     if (signature) this.#sign(signature, "text");
     if (!encrypted) return;
     // Thoughts that only another provider can read stay with the words that sum them up.
-    if (encrypted.dialect !== NAME && this.#queue.lastIs("thinking")) this.#sign(encrypted, "encrypted");
-    else this.#queue.sealed({ type: "redacted_thinking", data: wrapSignature(encrypted, "encrypted", NAME) });
+    if (encrypted.dialect !== NAME && this.#queue.lastIs("thinking")) return this.#sign(encrypted, "encrypted");
+    const block = { type: "redacted_thinking", data: wrapSignature(encrypted, "encrypted", NAME) };
+    if (encrypted.dialect === NAME) this.#queue.whole(block);
+    else this.#queue.sealed({ kind: "whole", block });
   }
 
-  #sign(signature: Signature, on: "text" | "encrypted"): void {
-    this.#queue.sign(wrapSignature(signature, on, NAME));
+  #sign(made: Signature, on: "text" | "encrypted"): void {
+    const signature = wrapSignature(made, on, NAME);
+    if (made.dialect === NAME || this.#queue.lastIs("thinking")) this.#queue.sign(signature);
+    else this.#queue.sealed({ kind: "thinking", signature });
   }
 
   #onAnnotation(annotation: Annotation): void {

@@ -14,7 +14,7 @@ import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { unwrapSignature } from "../signature.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { mediaSource } from "./media.ts";
-import { readSealed } from "./seal.ts";
+import { readSealed, UNSIGNED } from "./seal.ts";
 import { flatName } from "./tool-names.ts";
 
 const DIALECT = "openai-responses";
@@ -141,7 +141,7 @@ function readReasoning(item: Fields, reading: Reading): void {
   const thought = words.filter((word) => word !== "").join("\n\n");
   const sealed = item["encrypted_content"];
   const own = typeof sealed === "string" ? readSealed(sealed).value : "";
-  const wrapped = own === "" ? null : unwrapSignature(own, DIALECT, "encrypted");
+  const wrapped = own === "" || own === UNSIGNED ? null : unwrapSignature(own, DIALECT, "encrypted");
   if (wrapped?.on === "call") {
     reading.callSignature = wrapped.signature;
     if (thought !== "") turn(reading, "assistant").push({ type: "reasoning", text: thought });

@@ -5,6 +5,7 @@ import { type SignedThing, wrapSignature } from "../signature.ts";
 import { customInput } from "../tool-arguments.ts";
 import { ownId } from "./ids.ts";
 import { incompleteReason } from "./response-object.ts";
+import { UNSIGNED } from "./seal.ts";
 import { type ToolName, toolNames } from "./tool-names.ts";
 
 const DIALECT = "openai-responses";
@@ -49,6 +50,8 @@ export class Output {
   readonly #requestId: string;
   readonly #emit: Emit;
   readonly #names: ReadonlyMap<string, ToolName>;
+  /** The client means to send thoughts back, and some clients send only those that are sealed. */
+  readonly #seals: boolean;
   /** Items by their place; one that is open is null. */
   readonly #items: (Fields | null)[] = [];
   readonly #calls = new Map<number, OpenCall>();
@@ -57,9 +60,11 @@ export class Output {
   #pending: Annotation[] = [];
   finish: FinishReason | null = null;
 
-  constructor(requestId: string, tools: unknown, emit: Emit) {
+  /** `body`: the client's request. */
+  constructor(requestId: string, body: Fields, emit: Emit) {
     this.#requestId = requestId;
-    this.#names = toolNames(tools);
+    this.#names = toolNames(body["tools"]);
+    this.#seals = Array.isArray(body["include"]) && body["include"].includes("reasoning.encrypted_content");
     this.#emit = emit;
   }
 
@@ -264,8 +269,8 @@ export class Output {
       this.#done(open.index, { id, type: "message", status: this.#status(), content: parts, role: "assistant" });
       return;
     }
-    const sealedPart = encryptedContent === undefined ? {} : { encrypted_content: encryptedContent };
-    this.#done(open.index, { id, type: "reasoning", summary: parts, ...sealedPart });
+    const seal = encryptedContent ?? (this.#seals ? UNSIGNED : undefined);
+    this.#done(open.index, { id, type: "reasoning", summary: parts, ...(seal !== undefined && { encrypted_content: seal }) });
   }
 
   #done(index: number, item: Fields): void {

@@ -11,3 +11,6 @@ export function readSealed(value: string): { account: string | null; value: stri
   const [, account, own] = SEALED.exec(value) ?? [];
   return account === undefined || own === undefined ? { account: null, value } : { account, value: own };
 }
+
+/** Stands for the seal of a thought whose maker has none. It says nothing, and nobody but the gateway is sent it back. */
+export const UNSIGNED = "sg1.none.text.unsigned";

@@ -17,7 +17,7 @@ export function streamWriter(shown: Shown): StreamWriter {
   const emit = (type: string, fields: Fields): void => {
     said.push(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: sequence++ })}\n\n`);
   };
-  const output = new Output(shown.requestId, shown.call.body["tools"], emit);
+  const output = new Output(shown.requestId, shown.call.body, emit);
   const start = (): void => {
     if (started) return;
     started = true;
@@ -37,6 +37,8 @@ export function streamWriter(shown: Shown): StreamWriter {
         usage = mergeUsage(usage ?? noUsage(), part.usage);
         return null;
       }
+      // A client of this dialect cannot ask for a second answer, and would take it for more of the first.
+      if ("choice" in part && part.choice !== 0) return null;
       if (part.type === "start") model = part.model;
       start();
       output.write(part);
@@ -55,7 +57,7 @@ export function streamWriter(shown: Shown): StreamWriter {
 
 /** A whole answer as a response object. */
 export function encodeReply(reply: Reply, shown: Shown): Buffer {
-  const output = new Output(shown.requestId, shown.call.body["tools"], () => {});
+  const output = new Output(shown.requestId, shown.call.body, () => {});
   const [choice] = reply.choices;
   for (const part of choice ? partsOf(choice) : []) output.write(part);
   output.close();
