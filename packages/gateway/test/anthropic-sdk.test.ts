@@ -125,7 +125,10 @@ describe.each(APIS)("the Anthropic SDK on a deployment asked in %s", (api) => {
     const messages = answered(HELLO, first, ["rain", "noon"]);
     expect(textOf(await client.messages.create({ ...body, model: alias("parallel", api), messages }))).toBe("noon");
     const heard = JSON.parse(textOf(await client.messages.create({ ...body, model: alias("mirror", api), messages })));
-    expect(heard).toMatchObject({ tools: ["get_weather", "get_time"], tool_results: [{ text: "rain" }, { text: "noon" }] });
+    expect(heard).toMatchObject({
+      tools: ["get_weather", "get_time"],
+      tool_results: [{ text: "rain" }, { text: "noon" }],
+    });
   });
 
   test.each([false, true])("thoughts come and go back with their signature (streamed: %s)", async (streamed) => {
@@ -163,7 +166,15 @@ describe.each(APIS)("the Anthropic SDK on a deployment asked in %s", (api) => {
     const answer = await client.messages.create({
       ...{ model: alias("mirror", api), max_tokens: 5_000, temperature: 0.5, ...stops },
       system: [{ type: "text", text: "be brief", cache_control: { type: "ephemeral" } }],
-      messages: [{ role: "user", content: [{ type: "text", text: "look" }, { type: "image", source: image }] }],
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "look" },
+            { type: "image", source: image },
+          ],
+        },
+      ],
       tools: [WEATHER],
       tool_choice: { type: "tool", name: "get_weather" },
       metadata: { user_id: "u1" },

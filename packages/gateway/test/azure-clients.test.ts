@@ -13,7 +13,12 @@ describe("classes for Azure OpenAI", () => {
     new AzureOpenAI({ endpoint: gateway.url, apiKey: CLIENT_KEY, apiVersion: "2024-10-21", maxRetries: 0, ...options });
 
   beforeAll(async () => {
-    const config = configOf({ default: ["sim/echo"], "team/a:b+c": ["sim/echo"], abroad: ["claude"], emb: ["sim/echo"] });
+    const config = configOf({
+      default: ["sim/echo"],
+      "team/a:b+c": ["sim/echo"],
+      abroad: ["claude"],
+      emb: ["sim/echo"],
+    });
     gateway = await startTestGateway({ config: config + DEPLOYMENTS });
   });
   afterAll(() => gateway.close());

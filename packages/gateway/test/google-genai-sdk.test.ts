@@ -112,7 +112,9 @@ describe.each(APIS)("Google's SDK on a deployment asked in %s", (api) => {
     async (contents: string | Content[], config: GenerateContentConfig = {}): Promise<Whole> => {
       const body = { model: alias(name, api), contents, config };
       return whole(
-        streamed ? await all(await client.models.generateContentStream(body)) : [await client.models.generateContent(body)],
+        streamed
+          ? await all(await client.models.generateContentStream(body))
+          : [await client.models.generateContent(body)],
       );
     };
 
@@ -161,7 +163,10 @@ describe.each(APIS)("Google's SDK on a deployment asked in %s", (api) => {
     const config = { tools: TOOLS, thinkingConfig, maxOutputTokens: 8_000 };
     const first = whole(
       await all(
-        await chat.sendMessageStream({ message: "weather?", config: { ...config, ...(forced && { toolConfig: FORCED }) } }),
+        await chat.sendMessageStream({
+          message: "weather?",
+          config: { ...config, ...(forced && { toolConfig: FORCED }) },
+        }),
       ),
     );
     expect(first.calls).toMatchObject([{ name: "get_weather" }]);

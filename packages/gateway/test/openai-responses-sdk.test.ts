@@ -4,7 +4,18 @@ import type { Response as Answer, ResponseInputItem, ResponseStreamEvent } from 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { CLIENT_KEY, type TestGateway } from "./support/gateway.ts";
-import { APIS, ATTEMPTS, alias, hitsOf, lastBill, lastBody, PIXEL, PROOF, refusal, startSdkGateway } from "./support/sdk-gateway.ts";
+import {
+  APIS,
+  ATTEMPTS,
+  alias,
+  hitsOf,
+  lastBill,
+  lastBody,
+  PIXEL,
+  PROOF,
+  refusal,
+  startSdkGateway,
+} from "./support/sdk-gateway.ts";
 import { until } from "./support/until.ts";
 
 /* The official OpenAI SDK's Responses half, unmodified, on a deployment of each dialect. */
@@ -37,7 +48,9 @@ function sdk(key = CLIENT_KEY, maxRetries = 0): OpenAI {
 
 /** The usage that the invoice calls for. */
 function billed(): object {
-  const { input_tokens, output_tokens, total_tokens, cached_input_tokens, reasoning_tokens } = lastBill(gateway.simulator);
+  const { input_tokens, output_tokens, total_tokens, cached_input_tokens, reasoning_tokens } = lastBill(
+    gateway.simulator,
+  );
   return {
     ...{ input_tokens, output_tokens, total_tokens },
     input_tokens_details: { cached_tokens: cached_input_tokens },
@@ -140,10 +153,12 @@ describe.each(APIS)("the Responses SDK on a deployment asked in %s", (api) => {
     expect(whole.output_parsed).toEqual(wanted);
     const streamed = client.responses.stream({ model: alias("json", api), input: "weather", text });
     expect((await streamed.finalResponse()).output_parsed).toEqual(wanted);
-    const any = await client.responses.create({
-      ...{ model: alias("json", api), input: "answer in JSON" },
-      text: { format: { type: "json_object" } },
-    }).catch((error: unknown) => error);
+    const any = await client.responses
+      .create({
+        ...{ model: alias("json", api), input: "answer in JSON" },
+        text: { format: { type: "json_object" } },
+      })
+      .catch((error: unknown) => error);
     if (api !== "messages") expect(JSON.parse((any as Answer).output_text)).toEqual({ answer: "answer in JSON" });
     else expect(any).toMatchObject({ status: 400, param: expect.stringContaining("text.format") });
   });
@@ -177,7 +192,8 @@ describe.each(APIS)("the Responses SDK on a deployment asked in %s", (api) => {
     const answer = await client.responses.create({ model: alias("refuse", api), input: "no" });
     const parts = answer.output.flatMap((item) => (item.type === "message" ? item.content : []));
     const said = parts.map((part) => (part.type === "refusal" ? part.refusal : part.text)).join("");
-    if (api === "messages" || api === "generate") expect(answer.incomplete_details).toEqual({ reason: "content_filter" });
+    if (api === "messages" || api === "generate")
+      expect(answer.incomplete_details).toEqual({ reason: "content_filter" });
     else expect(said).toBe("I'm sorry, I can't help with that.");
   });
 

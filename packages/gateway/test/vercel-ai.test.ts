@@ -64,7 +64,10 @@ function modelOf(provider: Provider, name: string, apiKey = CLIENT_KEY): Languag
 }
 
 /** Two tools that answer, and what they were called with. */
-function toolbox(): { calls: unknown[]; tools: { get_weather: ReturnType<typeof tool>; get_time: ReturnType<typeof tool> } } {
+function toolbox(): {
+  calls: unknown[];
+  tools: { get_weather: ReturnType<typeof tool>; get_time: ReturnType<typeof tool> };
+} {
   const calls: unknown[] = [];
   const answering = (name: string, output: string): ReturnType<typeof tool> =>
     tool({

@@ -3,7 +3,13 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
-import type { Transport, UpstreamErrorKind, UpstreamHeaders, UpstreamRequest, UpstreamSink } from "../core/transport.ts";
+import type {
+  Transport,
+  UpstreamErrorKind,
+  UpstreamHeaders,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
 import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";

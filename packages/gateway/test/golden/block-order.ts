@@ -52,7 +52,8 @@ function itemKind(item: unknown): Kind {
 }
 
 function candidateKinds(response: Json): Kind[] {
-  return listAt(response, "candidates", 0, "content", "parts").flatMap((part): Kind[] => {
+  const first = listAt(response, "candidates").find((candidate) => (at(candidate, "index") ?? 0) === 0);
+  return listAt(first, "content", "parts").flatMap((part): Kind[] => {
     if (at(part, "functionCall")) return ["call"];
     if (at(part, "thought") === true) return ["think"];
     if (textAt(part, "text") !== "") return ["say"];

@@ -68,7 +68,7 @@ export function responsesBody(body: Json): void {
     const call = textAt(item, "call_id");
     if (type === "message") {
       must(["system", "developer", "user", "assistant"].includes(textAt(item, "role")), `role ${textAt(item, "role")}`);
-      must(textAt(item, "content") !== "" || listAt(item, "content").length > 0, "a message without content");
+      must(typeof at(item, "content") === "string" || listAt(item, "content").length > 0, "a message without content");
     } else if (type === "function_call" || type === "custom_tool_call") {
       must(call !== "" && textAt(item, "name") !== "", "a call has id and name");
       must(type === "custom_tool_call" || isJsonText(at(item, "arguments")), "arguments are JSON");

@@ -54,10 +54,12 @@ export function readContents(contents: readonly unknown[]): Message[] {
       messages.push(...userMessages(parts, path, reading));
       return;
     }
-    const blocks = (model ??= newTurn(messages));
-    let rest = parts;
-    if (goesOn && continuesText(blocks, parts[0])) rest = parts.slice(1);
-    for (const part of rest) addModelPart(blocks, part, `${path}.parts[${parts.indexOf(part)}]`, reading);
+    if (model === null) model = newTurn(messages);
+    const blocks = model;
+    const first = goesOn && continuesText(blocks, parts[0]) ? 1 : 0;
+    for (const [at, part] of parts.entries()) {
+      if (at >= first) addModelPart(blocks, part, `${path}.parts[${at}]`, reading);
+    }
   });
   return messages;
 }

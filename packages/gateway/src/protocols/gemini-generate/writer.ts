@@ -24,6 +24,8 @@ interface ChoiceState {
   finish: FinishReason | null;
   /** What stands beside the text goes into the last event. */
   annotations: Annotation[];
+  /** The latest piece of a thought: a signature has to come in one part with words, or clients pass over it. */
+  thought: string;
   /** All text so far is ASCII: places in it are the same in characters and in bytes. */
   ascii: boolean;
 }
@@ -41,7 +43,7 @@ export function streamWriter(shown: Shown): StreamWriter {
   const stateOf = (choice: number): ChoiceState => {
     let state = choices.get(choice);
     if (!state) {
-      state = { calls: new Map(), finish: null, annotations: [], ascii: true };
+      state = { calls: new Map(), finish: null, annotations: [], thought: "", ascii: true };
       choices.set(choice, state);
     }
     return state;
@@ -62,17 +64,20 @@ export function streamWriter(shown: Shown): StreamWriter {
         return null;
       }
       if (part.type === "error") return null;
-      const { parts, beside } = partsOf(part, stateOf(part.choice));
-      return say(part.choice, parts, beside);
+      const state = stateOf(part.choice);
+      const thoughts = part.type === "reasoning" ? thoughtsOf(part, state) : heldThought(state);
+      const { parts, beside } = partsOf(part, state);
+      return say(part.choice, [...thoughts, ...parts], beside);
     },
     end(metadata) {
       const order = [...choices].sort(([a], [b]) => a - b);
+      const left = order.map(([index, state]) => say(index, heldThought(state)) ?? Buffer.alloc(0));
       const last = event(
         order.map(([index, state]) => closing(index, state)),
         usage,
       );
       const said = metadata ? [frame.event(JSON.stringify({ gateway_metadata: metadata }))] : [];
-      return Buffer.concat([last, ...said, frame.end()]);
+      return Buffer.concat([...left, last, ...said, frame.end()]);
     },
   };
 }
@@ -91,7 +96,7 @@ function partsOf(part: ChoicePart, state: ChoiceState): { parts: Fields[]; besid
     case "refusal":
       return { parts: part.text === "" ? [] : [{ text: part.text }] };
     case "reasoning":
-      return { parts: thoughtParts(part.text, part.signature, part.encrypted) };
+      return { parts: [] };
     case "tool_start": {
       const { id, name, signature } = part;
       state.calls.set(part.index, { id, name, custom: part.custom, signature, pieces: [] });
@@ -111,6 +116,25 @@ function partsOf(part: ChoicePart, state: ChoiceState): { parts: Fields[]; besid
       return { parts: [...state.calls.keys()].flatMap((index) => endCall(index, state)) };
     }
   }
+}
+
+/** A thought piece by piece, one behind what has come: the last goes out with what it is signed with. */
+function thoughtsOf({ text, signature, encrypted }: ChoicePart & { type: "reasoning" }, state: ChoiceState): Fields[] {
+  if (signature && text === "") {
+    const words = state.thought;
+    state.thought = "";
+    return thoughtParts(words, signature, encrypted);
+  }
+  const parts = text === "" && !encrypted ? [] : heldThought(state);
+  if (signature || encrypted) return [...parts, ...thoughtParts(text, signature, encrypted)];
+  state.thought += text;
+  return parts;
+}
+
+function heldThought(state: ChoiceState): Fields[] {
+  const { thought } = state;
+  state.thought = "";
+  return thought === "" ? [] : thoughtParts(thought, undefined, undefined);
 }
 
 function endCall(index: number, state: ChoiceState): Fields[] {

@@ -270,7 +270,12 @@ export class Output {
       return;
     }
     const seal = encryptedContent ?? (this.#seals ? UNSIGNED : undefined);
-    this.#done(open.index, { id, type: "reasoning", summary: parts, ...(seal !== undefined && { encrypted_content: seal }) });
+    this.#done(open.index, {
+      id,
+      type: "reasoning",
+      summary: parts,
+      ...(seal !== undefined && { encrypted_content: seal }),
+    });
   }
 
   #done(index: number, item: Fields): void {
