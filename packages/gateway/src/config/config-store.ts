@@ -63,6 +63,7 @@ export class ConfigStore {
     const loaded = await loadConfig(options);
     if (!isServed(loaded)) throw new ConfigRefused(loaded);
     const kept = await keep(options, loaded);
+    options.secrets?.retain(documentsOf(loaded));
     return new ConfigStore(options, { ...loaded, problems: [...loaded.problems, ...kept] }, reloaded);
   }
 
@@ -90,6 +91,16 @@ export class ConfigStore {
   /** Loads again; a good config is swapped in, a bad one changes nothing. One at a time, in order. */
   reload(): Promise<ReloadResult> {
     const next = this.#queue.then(() => this.#reloadNow());
+    this.#queue = next.catch(() => undefined);
+    return next;
+  }
+
+  /**
+   * Takes up what the references of the served config now give, and nothing else: files that were changed, and perhaps
+   * refused, are not read. A value that the config's checks refuse changes nothing.
+   */
+  renew(): Promise<ReloadResult> {
+    const next = this.#queue.then(() => this.#renewNow());
     this.#queue = next.catch(() => undefined);
     return next;
   }
@@ -123,6 +134,7 @@ export class ConfigStore {
   }
 
   async #reloadNow(): Promise<ReloadResult> {
+    this.#options.environment.reread?.();
     // A file that is gone now is a mistake of the moment: what is served stays, so nothing is taken from the data dir.
     const loaded = await loadConfig({ ...this.#options, dataDir: null });
     if (this.#closed) return { ...this.#last, changed: false };
@@ -134,10 +146,28 @@ export class ConfigStore {
     }
     const changed = loaded.fingerprint !== before.fingerprint;
     const kept = await keep(this.#options, loaded);
+    this.#options.secrets?.retain(documentsOf(loaded));
     this.#served = changed ? loaded : { ...loaded, snapshot: before.snapshot };
     const late = changed ? [...needsRestart(before.snapshot, loaded.snapshot), ...this.#tell(before.snapshot)] : [];
     this.#last = resultOf({ ...loaded, problems: [...loaded.problems, ...kept, ...late] }, true, changed);
     return this.#last;
+  }
+
+  async #renewNow(): Promise<ReloadResult> {
+    const before = this.#served;
+    const { texts } = before.source;
+    // Without a file there is nothing to refer to but the variables that the process was started with.
+    if (texts === null) return { ok: true, changed: false, problems: [], report: "" };
+    this.#options.environment.reread?.();
+    const loaded = await loadConfig({ ...this.#options, texts });
+    if (this.#closed) return { ...this.#last, changed: false };
+    if (!isServed(loaded)) return resultOf(loaded, false, false);
+    const changed = loaded.fingerprint !== before.fingerprint;
+    if (changed) {
+      this.#served = { ...before, snapshot: loaded.snapshot, fingerprint: loaded.fingerprint };
+      this.#tell(before.snapshot);
+    }
+    return resultOf(loaded, true, changed);
   }
 
   /** A listener that throws does not keep the others, or the reload, from going on. */
@@ -153,6 +183,10 @@ export class ConfigStore {
     }
     return faults;
   }
+}
+
+function documentsOf({ source }: LoadedConfig): Set<string> {
+  return new Set(source.documents.values());
 }
 
 function isServed(loaded: LoadedConfig): loaded is Served {

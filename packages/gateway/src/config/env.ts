@@ -12,13 +12,34 @@ export interface Environment {
   names(): readonly string[];
   /** What was doubtful in `.env`. */
   readonly problems: readonly ConfigProblem[];
+  /** The `.env` file, whether it exists or not; absent where none counts. */
+  readonly dotenv?: string;
+  /** Reads `.env` again. What the process was started with stays, and still stands over it. */
+  reread?(): void;
 }
 
 /** The real environment over the `.env` file of the working directory. */
 export function readEnvironment(cwd: string = process.cwd()): Environment {
-  const { values, problems } = readDotenv(join(cwd, ".env"));
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) values.set(name, value);
-  return environmentOf(values, cwd, problems);
+  const dotenv = join(cwd, ".env");
+  let read = readVariables(dotenv);
+  return {
+    cwd,
+    dotenv,
+    get problems() {
+      return read.problems;
+    },
+    get: (name) => read.values.get(name),
+    names: () => [...read.values.keys()],
+    reread() {
+      read = readVariables(dotenv);
+    },
+  };
+}
+
+function readVariables(dotenv: string): { values: Map<string, string>; problems: ConfigProblem[] } {
+  const read = readDotenv(dotenv);
+  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) read.values.set(name, value);
+  return read;
 }
 
 /** An environment of just these variables. */

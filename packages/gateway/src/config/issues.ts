@@ -5,7 +5,7 @@ import { unimplementedKeys, unimplementedValues } from "./unimplemented.ts";
 import { type ConfigNode, keyPlaceAt, nodeAt, placeAt } from "./yaml/node.ts";
 
 /** Keys whose values are never shown, not even when they are wrong. */
-const SECRET_KEYS: ReadonlySet<unknown> = new Set(["api_key", "key", "headers"]);
+const SECRET_KEYS: ReadonlySet<unknown> = new Set(["api_key", "key", "headers", "client_secret", "credentials"]);
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,9 +1,20 @@
 import type { ProviderKind } from "./snapshot.ts";
 
+/** Keys of a provider that only some kinds have. */
+export const KIND_KEYS = [
+  ...(["endpoint", "api_version", "entra"] as const),
+  ...(["project", "location", "credentials", "token_url"] as const),
+] as const;
+
+/** One of them. */
+export type KindKey = (typeof KIND_KEYS)[number];
+
 /** What is known of a kind of provider before anything is said about one: data, so that one more kind is one more row. */
 export interface KindFacts {
   /** What the vendor's SDK takes; null: there is none by default. */
   baseUrl: string | null;
+  /** The same where it follows from the provider's own keys; undefined: from these it does not. */
+  baseUrlFrom?: (keys: { location?: string | undefined }) => string | undefined;
   /** Its SDK takes the host alone, and calls add the version. */
   hostOnly: boolean;
   /** The vendor refuses calls without a key. */
@@ -14,6 +25,14 @@ export interface KindFacts {
   auth: { header: string; prefix: string };
   /** A vendor's model names may float. */
   vendor: boolean;
+  /** Which of the keys that are not everybody's it has; none by default. */
+  keys?: readonly KindKey[];
+  /** What of a base URL's end calls add themselves, where that is more than a version. */
+  adds?: RegExp;
+  /** Its deployments have names that are not the model's. */
+  namesDeployments?: true;
+  /** What is wrong with a model's name, as a predicate; null: nothing. */
+  modelFault?: (model: string) => string | null;
 }
 
 const BEARER = { header: "authorization", prefix: "Bearer " };
@@ -27,6 +46,17 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "OPENAI_API_KEY",
     auth: BEARER,
     vendor: true,
+  },
+  "azure-openai": {
+    baseUrl: null,
+    hostOnly: true,
+    needsKey: true,
+    keyVariable: "AZURE_OPENAI_API_KEY",
+    auth: { header: "api-key", prefix: "" },
+    vendor: true,
+    keys: ["endpoint", "api_version", "entra"],
+    adds: /\/openai(?:\/v\d+[a-z0-9]*)?$/i,
+    namesDeployments: true,
   },
   anthropic: {
     baseUrl: "https://api.anthropic.com",
@@ -43,6 +73,20 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "GEMINI_API_KEY",
     auth: { header: "x-goog-api-key", prefix: "" },
     vendor: true,
+  },
+  vertex: {
+    baseUrl: null,
+    baseUrlFrom: ({ location }) => (location === undefined ? undefined : vertexUrl(location)),
+    hostOnly: true,
+    needsKey: false,
+    keyVariable: "GOOGLE_API_KEY",
+    auth: { header: "x-goog-api-key", prefix: "" },
+    vendor: true,
+    keys: ["project", "location", "credentials", "token_url"],
+    modelFault: (model) =>
+      /^publishers\/(?!(?:google|anthropic)\/models\/[^/]+$)/.test(model)
+        ? "is of a publisher whose API this build does not speak on Vertex; it speaks publishers/google/models/… and publishers/anthropic/models/…"
+        : null,
   },
   "openai-compatible": {
     baseUrl: null,
@@ -64,3 +108,10 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
 
 /** The kinds' names. */
 export const KIND_NAMES = Object.keys(KINDS) as [ProviderKind, ...ProviderKind[]];
+
+/** Vertex has a host a region, one for all of them, and one for each of its two multi-regions (WIRE B4). */
+function vertexUrl(location: string): string {
+  if (location === "global") return "https://aiplatform.googleapis.com";
+  if (location === "us" || location === "eu") return `https://aiplatform.${location}.rep.googleapis.com`;
+  return `https://${location}-aiplatform.googleapis.com`;
+}

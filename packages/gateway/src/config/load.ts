@@ -13,6 +13,7 @@ import { secretMask } from "./mask.ts";
 import type { BookPrice } from "./price.ts";
 import { NOWHERE, newProblems, type Problems, sortProblems } from "./problems.ts";
 import { resolveReferences } from "./references.ts";
+import type { SecretLookup } from "./secret-lookup.ts";
 import type { ConfigProblem, Snapshot } from "./snapshot.ts";
 import { type ConfigNode, fromValue, type MapNode, toValue } from "./yaml/node.ts";
 import { overlaid, refuseNulls } from "./yaml/overlay.ts";
@@ -32,6 +33,10 @@ export interface LoadOptions {
   /** Leave out what wants a secret that is not there, instead of refusing. */
   allowMissingSecrets?: boolean | undefined;
   clock: Clock;
+  /** Asked for what is in secret managers; absent: such references lead nowhere. */
+  secrets?: SecretLookup | undefined;
+  /** Texts that are loaded instead of what the files now hold. */
+  texts?: ConfigTexts | undefined;
   /** Asks a local model server for its models; absent: none is asked. */
   probe?: Probe | undefined;
   overrides?: { port?: number | undefined; host?: string | undefined } | undefined;
@@ -52,6 +57,8 @@ export interface LoadedConfig {
     overlay: string | null;
     /** Every file whose change may change the config, references' too. */
     watched: string[];
+    /** Documents of secret managers that it refers to, by reference. */
+    documents: ReadonlyMap<string, string>;
     /** What was read, to be kept as last good; null: zero config, or nothing was. */
     texts: ConfigTexts | null;
     /** The files could not be read, and what is served is their last good text, kept then (ISO 8601). */
@@ -67,16 +74,21 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const problems = newProblems();
   for (const problem of options.environment.problems) problems.add(problem);
   const files = sourceFiles(options, problems);
-  const texts = files && (await readSource(files, options.environment.cwd, options.dataDir, problems));
+  const texts =
+    files && (options.texts ?? (await readSource(files, options.environment.cwd, options.dataDir, problems)));
   const overrides = listenOverrides(options, problems);
   const root = files ? parseTexts(texts, problems) : await zeroConfig({ ...options, port: overrides.port }, problems);
-  const watched = files ? [files.file, ...(files.overlay === null ? [] : [files.overlay])] : [];
+  const dotenv = files && options.environment.dotenv ? [options.environment.dotenv] : [];
+  const watched = files ? [files.file, ...(files.overlay === null ? [] : [files.overlay]), ...dotenv] : [];
+  let documents: ReadonlyMap<string, string> = new Map();
   let snapshot: Snapshot | null = null;
   if (root) {
     applyVariables(root, options.environment, problems);
     const baseDir = files ? dirname(files.file) : options.environment.cwd;
-    const found = await resolveReferences(root, { environment: options.environment, baseDir }, problems);
+    const { environment, secrets = null } = options;
+    const found = await resolveReferences(root, { environment, baseDir, secrets }, problems);
     watched.push(...found.files);
+    documents = found.documents;
     const allow = options.allowMissingSecrets === true;
     settleSingles(root, found.unresolved, allow, problems);
     const sections = readSections(root, problems);
@@ -93,6 +105,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       file: files?.file ?? null,
       overlay: files?.overlay ?? null,
       watched,
+      documents,
       texts,
       keptAt: texts?.savedAt ?? null,
     },

@@ -1,7 +1,7 @@
 import { type ConfigNode, type ScalarNode, scalarsOf } from "./yaml/node.ts";
 
 /** Keys that hold secrets, wherever they stand. */
-const SECRET_KEY = /^(api_key|key|password|token|secret)$/;
+const SECRET_KEY = /^(api_key|key|password|token|secret|client_secret|credentials)$/;
 /** The same in a line that could not be parsed: a key that sounds secret and a value that is neither reference nor hash. */
 const SECRET_LINE =
   /((?:[\w-]*(?:key|token|secret|password|authorization)[\w-]*)["']?\s*:\s*)(?!\s*["']?(?:env:|file:|sha256:|\$\{))("[^"]*"?|'[^']*'?|[^\s,}\]{[][^,}\]]*)/gi;

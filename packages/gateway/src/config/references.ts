@@ -4,6 +4,7 @@ import { BOUNDS } from "./bounds.ts";
 import type { Environment } from "./env.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Path, Problems } from "./problems.ts";
+import type { SecretLookup } from "./secret-lookup.ts";
 import { type ConfigNode, type MapNode, type ScalarNode, scalarsOf } from "./yaml/node.ts";
 
 /** Where references are looked up. */
@@ -11,6 +12,8 @@ export interface ReferenceSources {
   environment: Environment;
   /** Folder that `file:` paths start from. */
   baseDir: string;
+  /** Asked for `vault:`, `aws-sm:` and `gcp-sm:`; null where none can be. */
+  secrets: SecretLookup | null;
 }
 
 /** A reference that leads nowhere. */
@@ -19,13 +22,18 @@ export interface Unresolved {
   path: Path;
 }
 
-/** What `resolveReferences` found out: what leads nowhere, and the files that were read. */
+/** What `resolveReferences` found out: what leads nowhere, the files that were read, the managers' documents. */
 export interface ResolvedReferences {
   unresolved: Unresolved[];
   files: string[];
+  /** By the reference that leads to each, as `origin` has it. */
+  documents: Map<string, string>;
 }
 
 type Lookup = { value: string; origin: string | null } | { missing: string; origin: string } | { refused: string };
+
+/** What is found on the way. */
+type Seen = Pick<ResolvedReferences, "files" | "documents">;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -40,11 +48,13 @@ export async function resolveReferences(
   problems: Problems,
 ): Promise<ResolvedReferences> {
   const unresolved: Unresolved[] = [];
-  const files: string[] = [];
-  for (const { node, path } of allScalars(tree)) {
-    if (typeof node.value !== "string") continue;
-    const found = await lookUp(node.value, sources, files);
-    if (found === null) continue;
+  const seen: Seen = { files: [], documents: new Map() };
+  const texts = allScalars(tree).filter(({ node }) => typeof node.value === "string");
+  // Managers are far away: all of them are asked at once.
+  const lookups = texts.map(({ node }) => lookUp(String(node.value), sources, seen));
+  for (const [i, { node, path }] of texts.entries()) {
+    const found = await lookups[i];
+    if (!found) continue;
     if ("refused" in found) {
       problems.error(node.at, path, found.refused);
       node.missing = "refused";
@@ -57,7 +67,7 @@ export async function resolveReferences(
       unresolved.push({ node, path });
     }
   }
-  return { unresolved, files };
+  return { unresolved, ...seen };
 }
 
 /** A list first: resolving changes the nodes. An aliased value stands in the tree more than once, each its own node. */
@@ -65,12 +75,23 @@ function allScalars(tree: ConfigNode): { node: ScalarNode; path: Path }[] {
   return [...scalarsOf(tree)];
 }
 
-async function lookUp(text: string, sources: ReferenceSources, files: string[]): Promise<Lookup | null> {
+async function lookUp(text: string, sources: ReferenceSources, seen: Seen): Promise<Lookup | null> {
   const [, scheme, rest] = /^(env|file|vault|aws-sm|gcp-sm):([\s\S]*)$/.exec(text) ?? [];
   if (scheme === undefined || rest === undefined) return interpolate(text, sources.environment);
   if (scheme === "env") return lookUpVariable(rest, sources.environment);
-  if (scheme === "file") return lookUpFile(rest, sources, files);
-  return { refused: `this build does not implement \`${scheme}:\` references; use env: or file:` };
+  if (scheme === "file") return lookUpFile(rest, sources, seen.files);
+  return lookUpManaged(scheme, rest, sources, seen);
+}
+
+async function lookUpManaged(scheme: string, rest: string, sources: ReferenceSources, seen: Seen): Promise<Lookup> {
+  const named = interpolate(rest, sources.environment);
+  if (named && !("value" in named)) return named;
+  const origin = `${scheme}:${rest}`;
+  const found = await sources.secrets?.lookUp(scheme, named?.value ?? rest);
+  if (!found) return { missing: "no secret manager is asked here", origin };
+  if ("refused" in found) return found;
+  seen.documents.set(origin, found.document);
+  return "value" in found ? { value: found.value, origin } : { missing: found.missing, origin };
 }
 
 function lookUpVariable(name: string, environment: Environment): Lookup {

@@ -2,7 +2,48 @@ import type { DatedPrice } from "../core/price.ts";
 import type { Secret } from "../core/secret.ts";
 
 /** Provider kinds this build speaks to. */
-export type ProviderKind = "openai" | "openai-compatible" | "anthropic" | "gemini" | "simulator";
+export type ProviderKind =
+  | "openai"
+  | "azure-openai"
+  | "openai-compatible"
+  | "anthropic"
+  | "gemini"
+  | "vertex"
+  | "simulator";
+
+/** How Entra ID is asked for tokens. `proxy` is that of the token calls; a machine's own endpoint has none. */
+export type EntraConfig =
+  | { flow: "secret"; tokenUrl: string; clientId: string; clientSecret: Secret; scope: string; proxy: string | null }
+  | { flow: "workload"; tokenUrl: string; clientId: string; tokenFile: string; scope: string; proxy: string | null }
+  | { flow: "managed"; url: string; clientId: string | null; header: Secret | null; resource: string };
+
+/** What only kind azure-openai is told. */
+export interface AzureConfig {
+  /** A date, or `preview`; null: the v1 surface, which has no version. */
+  apiVersion: string | null;
+  /** Null: a key, or nothing. */
+  entra: EntraConfig | null;
+}
+
+/** How Google is asked for tokens. */
+export type GoogleAuthConfig =
+  | {
+      flow: "service_account";
+      tokenUrl: string;
+      email: string;
+      key: Secret;
+      keyId: string | null;
+      proxy: string | null;
+    }
+  | { flow: "metadata"; url: string };
+
+/** What only kind vertex is told. */
+export interface VertexConfig {
+  project: string;
+  location: string;
+  /** Null: an API key, or nothing. */
+  google: GoogleAuthConfig | null;
+}
 
 /** An account at a vendor, or a server of one's own. */
 export interface ProviderConfig {
@@ -22,6 +63,10 @@ export interface ProviderConfig {
   connections: number;
   tls: { ca?: string; cert?: string; key?: Secret } | null;
   proxy: string | null;
+  /** Present for kind azure-openai. */
+  azure?: AzureConfig;
+  /** Present for kind vertex. */
+  vertex?: VertexConfig;
 }
 
 /** Timeouts of one deployment, ms. `null`: not set here (ruling 4 gives the default). */
@@ -41,6 +86,8 @@ export interface Deployment {
   timeouts: DeploymentTimeouts;
   /** Which API of the provider is called (`chat`, `responses`, `messages`, …); null: the client's own where there is one. */
   api: string | null;
+  /** What the provider calls it where that is not the model's name: an Azure deployment. Absent: the model's name. */
+  sentAs?: string;
   /** The most the model can write; null: not known. */
   maxOutputTokens: number | null;
   /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */

@@ -22,23 +22,9 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   ],
   gateway: ["workers", "strict_pins", "cors", "tls", "gate"],
   ledger: ["retention"],
-  "providers.*": [
-    ...[
-      "limits",
-      "endpoint",
-      "api_version",
-      "entra",
-      "project",
-      "location",
-      "credentials",
-      "region",
-      "role_arn",
-      "profile",
-    ],
-    ...["probe", "package", "options", "token_url"],
-  ],
+  "providers.*": [...["limits", "region", "role_arn", "profile"], ...["probe", "package", "options"]],
   "deployments.*": [
-    ...["azure_deployment", "expected_latency", "max_classification", "tenants", "context_window"],
+    ...["expected_latency", "max_classification", "tenants", "context_window"],
     ...["capabilities", "retires", "limits", "breaker"],
   ],
   "routes.*": [
@@ -67,7 +53,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "providers.*.kind": ["azure-openai", "vertex", "bedrock", "cohere", "mistral", "ai-sdk"],
+  "providers.*.kind": ["bedrock", "cohere", "mistral", "ai-sdk"],
   "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
 };
 

@@ -27,3 +27,10 @@ export class Secret {
     return "***";
   }
 }
+
+/** Every secret in a value, wherever it stands. Cycles are nobody's config. */
+export function secretsIn(value: unknown): Secret[] {
+  if (value instanceof Secret) return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(secretsIn);
+}

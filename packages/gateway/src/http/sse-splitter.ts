@@ -1,22 +1,15 @@
+import type { EventSplitter, StreamEvent } from "../core/stream-event.ts";
+
 const LF = 10;
 const CR = 13;
 const NO_BYTES = Buffer.alloc(0);
 
-/** One server-sent event, with the bytes it came in. */
-export interface SseEvent {
-  /** The `event:` field, or null. */
-  name: string | null;
-  /** The `data:` lines joined by LF; null for a block of comments, or of blank lines, only. */
-  data: string | null;
-  /** The event exactly as it came, its blank line included: the raws of a stream, one after the other, are the stream. */
-  raw: Buffer;
-}
-
 /**
  * Cuts a byte stream into server-sent events (WHATWG HTML, "event stream interpretation") wherever the chunks were cut.
- * LF, CRLF and CR end lines. Holds at most one event; over `bytesMax` it throws.
+ * An event's `data` is its `data:` lines joined by LF, null for a block of comments, or of blank lines, only; its `raw` holds
+ * its blank line. LF, CRLF and CR end lines. Holds at most one event; over `bytesMax` it throws.
  */
-export class SseSplitter {
+export class SseSplitter implements EventSplitter {
   readonly #bytesMax: number;
   /** The event being read, as far as earlier chunks brought it: one buffer that doubles, so that tiny chunks cost no object each. */
   #held: Buffer = NO_BYTES;
@@ -32,7 +25,7 @@ export class SseSplitter {
   }
 
   /** Feeds bytes; calls `onEvent` for each event they complete, in order, before it returns. */
-  push(chunk: Buffer, onEvent: (event: SseEvent) => void): void {
+  push(chunk: Buffer, onEvent: (event: StreamEvent) => void): void {
     let start = 0;
     for (let i = 0; i < chunk.length; i++) {
       const byte = chunk[i];
@@ -65,7 +58,7 @@ export class SseSplitter {
   }
 
   /** The end of the stream: a last event without its blank line still counts, and blank lines at the end are not lost. */
-  end(onEvent: (event: SseEvent) => void): void {
+  end(onEvent: (event: StreamEvent) => void): void {
     if (this.#heldBytes > 0) this.#emit(NO_BYTES, onEvent);
   }
 
@@ -81,7 +74,7 @@ export class SseSplitter {
     this.#heldBytes = size;
   }
 
-  #emit(piece: Buffer, onEvent: (event: SseEvent) => void): void {
+  #emit(piece: Buffer, onEvent: (event: StreamEvent) => void): void {
     let raw = piece;
     if (this.#heldBytes > 0) {
       this.#hold(piece);
@@ -108,7 +101,7 @@ export function missingBlankLine(raw: Buffer): Buffer {
   return Buffer.from(/[\r\n]{2}$/.test(end) ? "" : end.endsWith("\n") ? "\n" : "\n\n");
 }
 
-function parseEvent(raw: Buffer): SseEvent {
+function parseEvent(raw: Buffer): StreamEvent {
   const text = raw.toString("utf8");
   let name: string | null = null;
   let data: string | null = null;

@@ -2,6 +2,7 @@ import type { Usage } from "@sluicegate/contract";
 import type { Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
 import type { MeaningField } from "../core/message.ts";
+import type { EventSplitter } from "../core/stream-event.ts";
 import type { StreamPart } from "../core/stream-part.ts";
 import { type Fields, isObject } from "./field-checks.ts";
 import type { Translation } from "./translation.ts";
@@ -71,6 +72,13 @@ export interface EventReading {
 /** Reads one upstream stream, event by event. Throws for an event that is not of the protocol. */
 export interface StreamReader {
   read(data: string, eventName: string | null): EventReading;
+}
+
+/** How the body of a stream is cut into events. */
+export interface Framing {
+  /** The content type such a body comes under. */
+  contentType: RegExp;
+  splitter(): EventSplitter;
 }
 
 /** What a finished answer is decorated with: the members of `gateway_metadata`. */
@@ -143,6 +151,8 @@ export interface Protocol {
   /** What a 200 answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
   readReply(body: Buffer, quirks: Quirks, nowMs: number, contentType: string): ReplyFacts | FailedReply;
   streamReader(quirks: Quirks): StreamReader;
+  /** How a stream from upstream is cut into events, where that is not server-sent events. */
+  readonly framing?: Framing;
   /** Models that cannot stream answer whole where a stream was asked for, and clients of the dialect take that. */
   readonly mayAnswerWhole?: boolean;
   /**
@@ -174,6 +184,8 @@ export interface Dresser {
 export interface Target {
   /** The provider's name of the model. */
   model: string;
+  /** The model's own name, where the provider's may say nothing of it (an Azure deployment); absent: it does. */
+  traitsOf?: string;
   quirks: Quirks;
   /** The most the model can write, for protocols that must be told a cap; null: not known. */
   maxOutputTokens: number | null;

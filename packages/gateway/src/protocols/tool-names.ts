@@ -1,7 +1,7 @@
 /** Longest tool name that goes upstream: Anthropic's bound. */
 const NAME_CHARS_MAX = 128;
 /** Characters they do not take, and what in a name would be read as one that was replaced. */
-const FOREIGN = /[^a-zA-Z0-9_-]|_(?=x[0-9a-f]{1,6}_)/gu;
+const FOREIGN = /[^a-zA-Z0-9_-]|_(?=x[0-9a-f]{1,6}[^a-zA-Z0-9-])/gu;
 const ESCAPED = /_x([0-9a-f]{1,6})_/g;
 
 /**

@@ -30,8 +30,12 @@ export interface Authenticator {
   authenticate(request: Unsigned): Authenticated | Promise<Authenticated>;
   /** What calls prove themselves with now; null before the first, and for servers that want nothing. */
   readonly current: CredentialUse | null;
-  /** The provider has refused this credential: whoever can looks for a newer one at once. */
-  refused(use: CredentialUse): void;
+  /**
+   * The provider has refused this credential: whoever can looks for a newer one at once. True: there is one, or a fresh
+   * token, and the call that was refused may be made again with it.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most credentials have no more to say than that they are told.
+  refused(use: CredentialUse): void | boolean | Promise<boolean>;
   close(): void;
 }
 

@@ -15,8 +15,14 @@ export interface Provider {
   readonly authenticator: Authenticator;
   /** What it speaks, the one first that a foreign client's call is translated to. */
   readonly protocols: readonly Protocol[];
+  /** Which of them a model is reached by, where that is not all. */
+  protocolsOf?(model: string): readonly Protocol[];
   /** The HTTP request that makes a call of a deployment, and what of the call it could not say. */
   request(wanted: Wanted): Prepared;
+  /** The cheapest call that shows whether its credential is taken: its list of models. Absent: it has none that proves it. */
+  listModels?(wanted: Pick<Wanted, "pool"> & { connectTimeoutMs: number }): Pick<Prepared, "request">;
+  /** Every credential that a text of the provider's might quote; absent: those of `config`. */
+  readonly secrets?: readonly Secret[];
 }
 
 /** A call, ready to be sent. */
@@ -24,9 +30,11 @@ export interface Prepared {
   /** A promise while a credential is being fetched, or the request signed. */
   request: UpstreamRequest | Promise<UpstreamRequest>;
   /** What it proves itself with: null until the request is there, and for servers that want nothing. */
-  credential: { use: CredentialUse | null };
+  credential: { readonly use: CredentialUse | null };
   /** Hints that were dropped, in the client's words. */
   dropped: readonly string[];
+  /** To be called when the call is over: its credential may be going. */
+  over?(): void;
 }
 
 /** One call of one deployment, to be put into HTTP. */
@@ -50,8 +58,24 @@ export interface ProviderParts {
   protocols: readonly Protocol[];
   /** Where the vendor wants its key; default: a bearer token. */
   defaultAuth?: { header: string; prefix: string };
+  /** Which of the protocols a model is reached by; default: all. */
+  protocolsOf?: (model: string) => readonly Protocol[];
+  /** Paths and envelope of the provider's own; default: the protocols'. */
+  envelope?: Envelope;
+  /** Path of the list of models, where only those with a key see it. */
+  modelsPath?: string | undefined;
   /** Tokens and signatures; default: the configured key. */
   authenticator?: Authenticator;
+}
+
+/** How a provider puts a protocol's call into HTTP where that is not as the protocol's own vendor does it. */
+export interface Envelope {
+  /** Behind the base URL, with its query. */
+  path(protocol: Protocol, call: Call, deployment: Deployment): string;
+  /** The body as the provider wants it. */
+  body?(body: Buffer, protocol: Protocol, deployment: Deployment): Buffer;
+  /** The dialect's headers as the provider wants them, flat, and what of them it does not take. */
+  headers?(own: readonly string[], protocol: Protocol): { headers: readonly string[]; dropped: readonly string[] };
 }
 
 const BEARER = { header: "authorization", prefix: "Bearer " };
@@ -60,7 +84,7 @@ const NONE: readonly string[] = [];
 
 /** A provider that takes JSON posts with a fixed credential header: everything static is made once, here. */
 export function jsonProvider(parts: ProviderParts): Provider {
-  const { config, baseUrl, quirks, protocols } = parts;
+  const { config, baseUrl, quirks, protocols, envelope } = parts;
   const authenticator = parts.authenticator ?? fixedKey(config, parts.defaultAuth ?? BEARER);
   const url = new URL(baseUrl);
   const account = accountToken(config.name);
@@ -80,19 +104,24 @@ export function jsonProvider(parts: ProviderParts): Provider {
     quirks,
     authenticator,
     protocols,
+    ...(parts.protocolsOf && { protocolsOf: parts.protocolsOf }),
     request({ call, protocol, deployment, crossing, pool, header }) {
-      const { model, maxOutputTokens } = deployment;
-      const target: Target = { model, quirks, maxOutputTokens, account };
+      const { model, sentAs, maxOutputTokens } = deployment;
+      const target: Target = { model: sentAs ?? model, traitsOf: model, quirks, maxOutputTokens, account };
       const encoded = crossing?.encode(protocol, target);
       const contentType = encoded ? undefined : protocol.contentType?.(call);
-      const own = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;
+      const spoken = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;
+      const own = envelope?.headers?.(spoken, protocol) ?? { headers: spoken, dropped: NONE };
+      const body = encoded?.body ?? protocol.passRequest(call, target);
       const fixed = contentType === undefined ? jsonHeaders : ["content-type", contentType, ...headers];
       const plain: UpstreamRequest = {
         origin: url.origin,
         method: "POST",
-        path: pathBehind(basePath, protocol.upstreamPath(call, deployment.model), url.search),
-        headers: withForwarded(fixed, [...own, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
-        body: encoded?.body ?? protocol.passRequest(call, target),
+        path: envelope
+          ? basePath + envelope.path(protocol, call, deployment)
+          : pathBehind(basePath, protocol.upstreamPath(call, model), url.search),
+        headers: withForwarded(fixed, [...own.headers, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
+        body: envelope?.body?.(body, protocol, deployment) ?? body,
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: {
           key: pool,
@@ -101,14 +130,18 @@ export function jsonProvider(parts: ProviderParts): Provider {
           ...(config.proxy && { proxy: config.proxy }),
         },
       };
-      return { ...signed(authenticator, plain), dropped: encoded?.dropped ?? NONE };
+      const dropped = encoded?.dropped ?? NONE;
+      return {
+        ...signed(authenticator, plain),
+        dropped: own.dropped.length === 0 ? dropped : [...dropped, ...own.dropped],
+      };
     },
   };
 }
 
 /** The request with its credential: at once where that is at hand. */
 export function signed(authenticator: Authenticator, plain: UpstreamRequest): Omit<Prepared, "dropped"> {
-  const credential: Prepared["credential"] = { use: null };
+  const credential: { use: CredentialUse | null } = { use: null };
   const finish = ({ headers, use }: Authenticated): UpstreamRequest => {
     credential.use = use;
     return headers.length === 0 ? plain : { ...plain, headers: [...plain.headers, ...headers] };

@@ -14,12 +14,14 @@ import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
 import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";
 import { EventIntake } from "./event-intake.ts";
-import { type Meter, openMeter } from "./meter.ts";
+import { type Meter, openMeter, providerRequestId } from "./meter.ts";
 import { providerFailure } from "./provider-failure.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
 const LINGER_MS = 1_000;
+/** What a stream is framed as, where its protocol has no framing of its own. */
+const SSE = /^text\/event-stream\b/i;
 
 /**
  * One call to one deployment, with a state of its own: nothing of it is visible to the attempt after it.
@@ -127,14 +129,13 @@ export class Attempt implements UpstreamSink {
     if (this.#isOver()) return;
     this.#lastActivityAt = this.#clock.monotonic();
     this.meter.httpStatus = status;
-    this.meter.providerRequestId =
-      headers["x-request-id"] ?? headers["request-id"] ?? headers["apim-request-id"] ?? null;
+    this.meter.providerRequestId = providerRequestId(headers);
     this.#headers = headers;
     if (!isGood(status)) {
       this.#refusedAt = this.#lastActivityAt;
       this.#armTimer();
     }
-    const isEvents = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
+    const isEvents = (this.#spec.protocol.framing?.contentType ?? SSE).test(headers["content-type"] ?? "");
     if (this.#spec.stream && isGood(status) && isEvents) {
       this.#intake = new EventIntake(this.#spec, this.meter, this.#clock);
     }

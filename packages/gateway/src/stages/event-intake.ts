@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { EventSplitter, StreamEvent } from "../core/stream-event.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
-import { missingBlankLine, type SseEvent, SseSplitter } from "../http/sse-splitter.ts";
+import { missingBlankLine, SseSplitter } from "../http/sse-splitter.ts";
 import { holdsError } from "../protocols/error-facts.ts";
 import { isObject } from "../protocols/field-checks.ts";
 import type { Dresser, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
@@ -43,7 +44,7 @@ export class EventIntake {
   readonly #spec: IntakeSpec;
   readonly #meter: Meter;
   readonly #clock: Clock;
-  readonly #splitter = new SseSplitter(LIMITS.sseEventBytesMax);
+  readonly #splitter: EventSplitter;
   readonly #reader: StreamReader;
   #said: StreamFailure | null = null;
   /** The upstream's end mark has come; what comes behind it is nothing. */
@@ -57,6 +58,7 @@ export class EventIntake {
     this.#spec = spec;
     this.#meter = meter;
     this.#clock = clock;
+    this.#splitter = spec.protocol.framing?.splitter() ?? new SseSplitter(LIMITS.sseEventBytesMax);
     this.#reader = spec.protocol.streamReader(spec.quirks);
   }
 
@@ -91,7 +93,7 @@ export class EventIntake {
     return { bytes, said: this.#said, broken };
   }
 
-  #onEvent(event: SseEvent, forward: Buffer[]): void {
+  #onEvent(event: StreamEvent, forward: Buffer[]): void {
     if (this.#said || this.sawTerminator) return;
     const { writer, dresser } = this.#spec;
     const data = event.data ?? bareError(event.raw);

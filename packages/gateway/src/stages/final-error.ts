@@ -52,10 +52,12 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
         },
       );
     case "context_overflow":
-      return new GatewayError("context_length_exceeded", `the request is too long for ${last.hop.deployment.name}`, {
-        ...details,
-        ...verbatim(call, last, failure),
-      });
+      // Clients of every dialect look for these three words of OpenAI's where they know no code.
+      return new GatewayError(
+        "context_length_exceeded",
+        `the request exceeds the maximum context length of ${last.hop.deployment.name}`,
+        { ...details, ...verbatim(call, last, failure) },
+      );
     case "bad_request":
       return new GatewayError(
         failure.httpStatus === 413 ? "request_too_large" : "invalid_request",

@@ -1,4 +1,5 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
+import type { UpstreamHeaders } from "../core/transport.ts";
 import type { FinishReason, StreamPart } from "../core/stream-part.ts";
 import { mergeUsage } from "../protocols/protocol.ts";
 
@@ -58,4 +59,13 @@ export function meterPart(meter: Meter, part: StreamPart, now: number): void {
     meter.outputChars += part.text.length;
   }
   meter.firstOutputAt ??= now;
+}
+
+/** Where providers put the id of a request, first come first served. */
+const REQUEST_ID_HEADERS = ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid"];
+
+/** The provider's own name for the request; null where it gives none. */
+export function providerRequestId(headers: UpstreamHeaders): string | null {
+  for (const name of REQUEST_ID_HEADERS) if (headers[name] !== undefined) return headers[name];
+  return null;
 }

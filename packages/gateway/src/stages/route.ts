@@ -101,7 +101,7 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   const provider = runtime.providers.get(deployment.provider);
   // Any deployment's tokens can be counted, if need be by the gateway.
   const counter = client.translation?.family === "count" ? client : undefined;
-  const protocol = provider && (protocolFor(provider, client, deployment.api) ?? counter);
+  const protocol = provider && (protocolFor(spokenBy(provider, deployment.model), client, deployment.api) ?? counter);
   if (!provider || !protocol) {
     return {
       deployment: deployment.name,
@@ -125,13 +125,17 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   return { deployment, provider, protocol, crossing, pool };
 }
 
-function speaks({ provider, protocol }: Hop): boolean {
-  return provider.protocols.includes(protocol);
+function speaks({ provider, protocol, deployment }: Hop): boolean {
+  return spokenBy(provider, deployment.model).includes(protocol);
+}
+
+/** The protocols by which a provider's model is reached. */
+function spokenBy(provider: Provider, model: string): readonly Protocol[] {
+  return provider.protocolsOf?.(model) ?? provider.protocols;
 }
 
 /** The provider's protocol for a client: the one the deployment names, the client's own, or the first it translates to. */
-function protocolFor(provider: Provider, client: Protocol, api: string | null): Protocol | undefined {
-  const { protocols } = provider;
+function protocolFor(protocols: readonly Protocol[], client: Protocol, api: string | null): Protocol | undefined {
   const own = protocols.find((protocol) => protocol === client);
   if (api === null) return own ?? protocols.find((protocol) => translates(client, protocol));
   const named = protocols.find((protocol) => protocol.api === api && translates(client, protocol));

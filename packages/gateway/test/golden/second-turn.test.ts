@@ -78,7 +78,9 @@ describe("an answer that comes back", () => {
       const body = sent(outcomeOf(turn, other));
       expect(callsIn(other, body).map(({ arguments: args }) => args)).toEqual([JSON.parse(ARGS), {}]);
       expect(answeredIn(other, body)).toEqual(callsIn(other, body).map(({ id }) => id));
-      if (other !== client) expect(proofsIn(body), `for ${other}`).toEqual([]);
+      // A chat server may serve any vendor's models: what a client shows it is the client's affair.
+      const shown = client === "openai-chat" && other === client;
+      if (!shown) expect(proofsIn(body), `for ${other}`).toEqual([]);
       expect(JSON.stringify(body), `for ${other}`).not.toMatch(/sg1\.|c2cxL/);
     }
   });

@@ -85,6 +85,8 @@ export const DIALECTS: Record<ClientName, ClientDialect> = {
     tells: ({ choices, usage, model }) => ({
       choices: choices.slice(0, 1).map((said) => ({
         ...refusalAsText(said),
+        // A thought without words is no end of a message: clients show its last block.
+        proofs: said.proofs.slice(0, said.proofs.length - said.late),
         finish: said.refusal !== "" && said.finish === "stop" ? "content_filter" : said.finish,
       })),
       usage,

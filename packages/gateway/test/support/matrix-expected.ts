@@ -96,9 +96,17 @@ export function toldOf(kind: ErrorClass, httpStatus: number): Told {
   return TOLD[kind] ?? ALL_FAILED;
 }
 
+/** What a stream says, object by object. Google's SDK knows an error only by a piece of bare JSON behind the events. */
+function streamedObjects(client: ClientName, text: string): Json[] {
+  if (client === "gemini-array") return JSON.parse(text) as Json[];
+  if (client !== "gemini") return payloadsOf(text);
+  const end = text.lastIndexOf("\r\n\r\n") + 4;
+  return [...payloadsOf(text.slice(0, end)), JSON.parse(text.slice(end)) as Json];
+}
+
 /** An error that came after output: it is the last thing said, once, and nothing looks like a good end. */
 export function wrongStreamError(client: ClientName, text: string, want: Told): string | null {
-  const events = client === "gemini-array" ? (JSON.parse(text) as Json[]) : payloadsOf(text);
+  const events = streamedObjects(client, text);
   const errors = events.filter((event) => at(event, "error") !== undefined || at(event, "type") === "error");
   const [error] = errors;
   if (errors.length !== 1 || events.at(-1) !== error) return `${errors.length} errors in ${events.length} events`;

@@ -68,7 +68,7 @@ interface Lines {
 }
 
 /** The config lines of a source; its records are served behind `url`/FILE. */
-export function linesOf({ file, own, kind, preset }: MatrixSource, url: string, forwarded: string): Lines {
+function linesOf({ file, own, kind, preset }: MatrixSource, url: string, forwarded: string): Lines {
   const base = `${url}/${file}${kind.startsWith("openai") ? "/v1" : ""}`;
   const named = preset === null ? "" : `preset: ${preset}, `;
   // A server of both APIs is asked for the one that the record is of.

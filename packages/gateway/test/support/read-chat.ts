@@ -55,6 +55,8 @@ function finished({ said, detailed, word, calls: all }: Growing): Said {
 
 function addMessage(one: Growing, message: unknown): void {
   const { said, calls } = one;
+  const begun = said.text !== "";
+  const known = { proofs: said.proofs.length, thoughts: said.reasoning.length + one.detailed.length };
   const content = at(message, "content");
   if (typeof content === "string") said.text += content;
   for (const part of listAt(message, "content")) {
@@ -66,6 +68,9 @@ function addMessage(one: Growing, message: unknown): void {
   for (const call of listAt(message, "tool_calls")) addCall(said, calls, call);
   const older = at(message, "function_call");
   if (older) addCall(said, calls, { index: 0, function: older });
+  const thought = said.reasoning.length + one.detailed.length > known.thoughts;
+  if (thought || older || listAt(message, "tool_calls").length > 0) said.late = 0;
+  else if (begun && calls.length === 0) said.late += said.proofs.length - known.proofs;
 }
 
 function addReasoning(one: Growing, message: unknown): void {
@@ -100,7 +105,7 @@ function addCall(said: Said, calls: Growing["calls"], call: unknown): void {
 }
 
 /** OpenAI's own arithmetic: cached and written inside the prompt, reasoning inside the completion. */
-export function chatUsage(usage: unknown): Usage {
+function chatUsage(usage: unknown): Usage {
   return {
     input_tokens: numberAt(usage, "prompt_tokens"),
     cached_input_tokens: numberAt(usage, "prompt_tokens_details", "cached_tokens"),

@@ -61,8 +61,11 @@ function addPart(one: Growing, part: unknown): void {
   if (!own) return;
   const proof = textAt(part, "thoughtSignature");
   if (proof !== "") said.proofs.push(unwrappedProof(proof));
-  if (at(part, "thought") === true) said.reasoning += textAt(part, "text");
+  const thought = at(part, "thought") === true;
+  if (thought) said.reasoning += textAt(part, "text");
   else said.text += textAt(part, "text");
+  if (call || (thought && textAt(part, "text") !== "")) said.late = 0;
+  else if (proof !== "" && said.text !== "" && said.calls.length === 0) said.late++;
   if (!call) return;
   if (textAt(call, "name") !== "") {
     one.open = { ...((at(call, "args") ?? {}) as Json) };

@@ -21,6 +21,8 @@ export interface Said {
   finish: string | null;
   /** Proofs and thoughts only their maker can read, out of any wrapper, in order. */
   proofs: string[];
+  /** How many of them, at the end, stand behind words and before no call and no thought. */
+  late: number;
 }
 
 /** A reply: its answers, and what it cost. */
@@ -32,7 +34,7 @@ export interface Reply {
 
 /** An answer that says nothing yet. */
 export function silent(): Said {
-  return { text: "", refusal: "", reasoning: "", calls: [], finish: null, proofs: [] };
+  return { text: "", refusal: "", reasoning: "", calls: [], finish: null, proofs: [], late: 0 };
 }
 
 /** Arguments as they are meant: nothing is `{}`, what is no JSON stays text. */

@@ -22,6 +22,8 @@ const MODELS = {
   reason: "reason",
   json: "json",
   mirror: "mirror",
+  /** LangChain shows pictures to models of such names only. */
+  "vision-mirror": "mirror",
   refuse: "refuse",
   cutoff: "echo?finish=length",
   endless: "long?tokens=5000&between=5ms",

@@ -19,15 +19,23 @@ export function readContents(value: unknown, count: Count, signed: boolean): Con
   return contents;
 }
 
-/** Turns of the model that follow each other are one: the vendor's SDK keeps a streamed answer in its pieces. */
+/**
+ * Turns of the model that follow each other are one: the vendor's SDK keeps a streamed answer in its pieces. So are results of
+ * tools: others give each a turn of its own.
+ */
 function joined(contents: readonly Content[]): Content[] {
   const turns: Content[] = [];
   for (const content of contents) {
     const last = turns.at(-1);
-    if (content.role !== "model" || last?.role !== "model") turns.push(content);
-    else turns[turns.length - 1] = { role: "model", parts: [...last.parts, ...content.parts] };
+    const one = last?.role === content.role && (content.role === "model" || (returns(last) && returns(content)));
+    if (last === undefined || !one) turns.push(content);
+    else turns[turns.length - 1] = { role: content.role, parts: [...last.parts, ...content.parts] };
   }
   return turns;
+}
+
+function returns({ parts }: Content): boolean {
+  return parts.some((part) => part.kind === "tool_result");
 }
 
 /** The texts of a `systemInstruction`. */

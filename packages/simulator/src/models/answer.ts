@@ -46,7 +46,9 @@ function callPart(tool: AskTool, settings: Settings, text: string): Part {
       : JSON.stringify(minimalInstance({ type: "object", ...(isObject(tool.parameters) && tool.parameters) }));
   const input = settings.args ?? made;
   const tokens = estimateTokens(tool.name) + estimateTokens(input);
-  return { kind: "call", call: { kind: tool.kind, name: tool.name }, text: input, cut: "fragments", tokens };
+  const { kind, name, namespace } = tool;
+  const call = { kind, name, ...(namespace !== undefined && { namespace }) };
+  return { kind: "call", call, text: input, cut: "fragments", tokens };
 }
 
 /** The stop word that ends the text of a plain answer first, if any does. */

@@ -4,6 +4,8 @@ import type { Heard } from "./mirror.ts";
 export interface AskTool {
   readonly kind: "function" | "custom" | "legacy";
   readonly name: string;
+  /** What the name stands in, where a dialect knows such. */
+  readonly namespace?: string;
   /** JSON Schema of the arguments, as sent. */
   readonly parameters: unknown;
 }

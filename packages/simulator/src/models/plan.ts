@@ -16,6 +16,7 @@ export interface Usage {
 interface PlannedCall {
   readonly kind: "function" | "custom" | "legacy";
   readonly name: string;
+  readonly namespace?: string;
 }
 
 /** How a text is cut into the deltas of a stream; piecesOf does it. */

@@ -51,11 +51,12 @@ function callId(plan: Plan, stamp: Stamp, call: number): string {
 }
 
 function callItem(part: Part & { kind: "call" }, tail: string, id: string, status: string): JsonObject {
-  const { kind, name } = part.call;
+  const { kind, name, namespace } = part.call;
+  const named = { name, ...(namespace !== undefined && { namespace }) };
   if (kind === "custom") {
-    return { id: `ctc_${tail}`, type: "custom_tool_call", status, call_id: id, input: part.text, name };
+    return { id: `ctc_${tail}`, type: "custom_tool_call", status, call_id: id, input: part.text, ...named };
   }
-  return { id: `fc_${tail}`, type: "function_call", status, arguments: part.text, call_id: id, name };
+  return { id: `fc_${tail}`, type: "function_call", status, arguments: part.text, call_id: id, ...named };
 }
 
 function messageItem(request: ResponsesRequest, parts: readonly Part[], id: string, status: string): JsonObject {

@@ -17,9 +17,9 @@ export interface Toolbox {
   readonly choice: ToolChoice;
 }
 
-/** Reads `tools` and `tool_choice`; functions of a namespace count as tools of their own. */
+/** Reads the tools of a body and of `additional_tools` among its items, and `tool_choice`; functions of a namespace count. */
 export function readTools(body: JsonObject): Toolbox {
-  const { tools: offered, tool_choice: choice } = body;
+  const { tools: offered, input, tool_choice: choice } = body;
   if (offered != null && !Array.isArray(offered)) return wrongType("tools", "an array of objects", offered);
   const list: unknown[] = offered ?? [];
   if (list.length > TOOLS_MAX) {
@@ -27,6 +27,11 @@ export function readTools(body: JsonObject): Toolbox {
     refuse(text, "tools", "array_above_max_length");
   }
   const tools = list.flatMap((tool, i) => readTool(tool, `tools[${i}]`));
+  for (const [i, item] of Array.isArray(input) ? input.entries() : []) {
+    if (!isObject(item) || item.type !== "additional_tools") continue;
+    if (!Array.isArray(item.tools)) return missing(`input[${i}].tools`);
+    tools.push(...item.tools.flatMap((tool: unknown, k) => readTool(tool, `input[${i}].tools[${k}]`)));
+  }
   return choose(choice, tools);
 }
 
@@ -38,9 +43,10 @@ function readTool(tool: unknown, at: string): AskTool[] {
     return [{ kind: type, name: readName(tool.name, `${at}.name`), parameters: tool.parameters }];
   }
   if (type === "namespace") {
-    readName(tool.name, `${at}.name`);
+    const namespace = readName(tool.name, `${at}.name`);
     if (!Array.isArray(tool.tools)) return missing(`${at}.tools`);
-    return tool.tools.flatMap((inner: unknown, i) => readTool(inner, `${at}.tools[${i}]`));
+    const inner = tool.tools.flatMap((one: unknown, i) => readTool(one, `${at}.tools[${i}]`));
+    return inner.map((one) => ({ ...one, namespace }));
   }
   if (typeof type === "string" && HOSTED.includes(type.replace(/_\d{4}_\d\d_\d\d$/, ""))) return [];
   return notAmong(type, ["function", "custom", "namespace", ...HOSTED], `${at}.type`);

@@ -1,4 +1,5 @@
 import { type DatedPrice, priceAt } from "../../core/price.ts";
+import { KINDS } from "../kinds.ts";
 import { presetNamed } from "../presets.ts";
 import { type BookPrice, datedPrices } from "../price.ts";
 import type { Path, Problems } from "../problems.ts";
@@ -31,10 +32,12 @@ export function buildDeployment(
 ): Deployment {
   const written = input.price === undefined ? null : [input.price].flat();
   if (written) checkPrices(entry, written, Array.isArray(input.price), problems);
+  checkKind(entry, input, provider, problems);
   const deployment = {
     name: entry.name,
     provider: provider.name,
     model: input.model,
+    ...(input.azure_deployment !== undefined && { sentAs: input.azure_deployment }),
     region: input.region ?? null,
     capacity: input.capacity ?? defaultCapacity(provider),
     timeouts: timeoutsOf(input.timeouts),
@@ -47,6 +50,22 @@ export function buildDeployment(
   if (written) warnOddPrice(written, provider, input.model, context, warn);
   if (lacksPrice(deployment, provider, context.nowMs)) warn([], noPriceMessage(deployment.model));
   return deployment;
+}
+
+/** What only some kinds have, and what some of them cannot. */
+function checkKind(
+  entry: Entry<DeploymentInput>,
+  input: DeploymentInput,
+  provider: ProviderConfig,
+  problems: Problems,
+): void {
+  const facts = KINDS[provider.kind];
+  if (input.azure_deployment !== undefined && !facts.namesDeployments) {
+    const message = `\`azure_deployment\` has no meaning for kind ${provider.kind}, only for azure-openai`;
+    errorIn(entry, ["azure_deployment"], message, problems);
+  }
+  const fault = facts.modelFault?.(input.model) ?? null;
+  if (fault !== null) errorIn(entry, ["model"], `\`${input.model}\` ${fault}`, problems);
 }
 
 /** The deployment that `provider/model` stands for. */

@@ -1,23 +1,23 @@
-import { Secret } from "../../core/secret.ts";
+import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../env.ts";
-import { KINDS } from "../kinds.ts";
-import { type Preset, presetNamed } from "../presets.ts";
-import type { Path, Problems } from "../problems.ts";
+import { KIND_KEYS, KIND_NAMES, KINDS } from "../kinds.ts";
+import { presetNamed } from "../presets.ts";
+import type { Problems } from "../problems.ts";
 import type { ProviderInput } from "../schema/providers.ts";
-import type { ProviderConfig } from "../snapshot.ts";
-import { nodeAt } from "../yaml/node.ts";
+import type { ProviderConfig, ProviderKind } from "../snapshot.ts";
+import { azureOf } from "./azure.ts";
 import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
+import { type Job, secretAt } from "./job.ts";
 import { proxyFromEnvironment } from "./proxy.ts";
+import { vertexOf } from "./vertex.ts";
 
-/** One provider being built. */
-interface Job {
-  entry: Entry<ProviderInput>;
-  input: ProviderInput;
-  preset: Preset | null;
-  problems: Problems;
-}
+/** What only some kinds are told. */
+const OWN: Readonly<Partial<Record<ProviderKind, (job: Job) => Partial<ProviderConfig>>>> = {
+  "azure-openai": (job) => ({ azure: azureOf(job) }),
+  vertex: (job) => ({ vertex: vertexOf(job) }),
+};
 
 /** A provider ready for use, its faults told; what is returned then is not used. */
 export function buildProvider(
@@ -26,7 +26,7 @@ export function buildProvider(
   environment: Environment,
   problems: Problems,
 ): ProviderConfig {
-  const job: Job = { entry, input, preset: presetNamed(input.preset ?? ""), problems };
+  const job: Job = { entry, input, preset: presetNamed(input.preset ?? ""), environment, problems };
   const baseUrl = baseUrlOf(job);
   checkKindAndPreset(job);
   const headers = headersOf(job);
@@ -43,6 +43,7 @@ export function buildProvider(
     connections: input.pool.connections,
     tls: tlsOf(job),
     proxy: proxyOf(job, baseUrl, environment),
+    ...OWN[input.kind]?.(job),
   };
 }
 
@@ -55,29 +56,47 @@ function checkKindAndPreset({ entry, input, problems }: Job): void {
       problems,
     );
   }
+  const own = KINDS[input.kind].keys ?? [];
+  for (const key of KIND_KEYS) {
+    if (input[key] === undefined || own.includes(key)) continue;
+    const whose = KIND_NAMES.filter((kind) => KINDS[kind].keys?.includes(key)).join(" and ");
+    errorIn(entry, [key], `\`${key}\` has no meaning for kind ${input.kind}, only for ${whose}`, problems);
+  }
+  if (input.endpoint !== undefined && input.base_url !== undefined) {
+    errorIn(entry, ["base_url"], "`base_url` stands in for `endpoint`; leave one of them out", problems);
+  }
 }
 
 function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
-  if (input.base_url !== undefined) {
-    const read = readBaseUrl(input.base_url);
+  const key = input.base_url === undefined && input.endpoint !== undefined ? "endpoint" : "base_url";
+  const written = input[key];
+  const facts = KINDS[input.kind];
+  if (written !== undefined) {
+    const read = readBaseUrl(written);
     if ("url" in read) {
       const { pathname } = new URL(read.url);
-      if (KINDS[input.kind].hostOnly) {
-        const version = /\/v\d+[a-z0-9]*$/i.exec(pathname)?.[0];
-        const message = `\`base_url\` ends in \`${version}\`, which calls add themselves; leave it out`;
-        if (version !== undefined) errorIn(entry, ["base_url"], message, problems);
+      if (facts.hostOnly) {
+        const end = (facts.adds ?? /\/v\d+[a-z0-9]*$/i).exec(pathname)?.[0];
+        const message = `\`${key}\` ends in \`${end}\`, which calls add themselves; leave it out`;
+        if (end !== undefined) errorIn(entry, [key], message, problems);
       } else if (input.kind !== "simulator" && pathname === "/") {
         const message = `\`base_url\` has no path; the vendor's own SDK usually takes one that ends in /v1`;
         warnIn(entry, ["base_url"], message, problems);
       }
       return read.url;
     }
-    errorIn(entry, ["base_url"], `\`base_url\` ${read.fault}`, problems);
+    errorIn(entry, [key], `\`${key}\` ${read.fault}`, problems);
     return null;
   }
   if (input.kind === "simulator") return null;
-  const vendorUrl = KINDS[input.kind].baseUrl;
-  if (vendorUrl !== null) return vendorUrl;
+  const vendorUrl = facts.baseUrl ?? facts.baseUrlFrom?.(input);
+  if (vendorUrl !== undefined) return vendorUrl;
+  // A kind whose URL follows from other keys has told which of them is missing.
+  if (facts.baseUrlFrom) return null;
+  if (facts.keys?.includes("endpoint")) {
+    errorIn(entry, [], "`endpoint` is missing: https://NAME.openai.azure.com of the resource", problems);
+    return null;
+  }
   if (preset?.baseUrl) return preset.baseUrl;
   const message = preset
     ? `\`base_url\` is missing: \`${preset.name}\` is wherever you run it, as in http://127.0.0.1:8000/v1`
@@ -90,12 +109,14 @@ function checkKey(job: Job, baseUrl: string | null, headers: Record<string, Secr
   const { entry, input, preset, problems } = job;
   const ownServer = input.base_url !== undefined;
   const kind = KINDS[input.kind];
-  const needed = !ownServer && (kind.needsKey || preset?.needsKey === true);
+  const needed = !ownServer && input.entra === undefined && (kind.needsKey || preset?.needsKey === true);
   const authorized = "authorization" in headers || kind.auth.header in headers;
   if (input.api_key === undefined && needed && !authorized) {
     const variable = preset?.keyVariable ?? kind.keyVariable;
-    errorIn(entry, [], `\`api_key\` is missing; usually \`api_key: env:${variable}\``, problems);
+    const other = kind.keys?.includes("entra") ? ", or `entra`" : "";
+    errorIn(entry, [], `\`api_key\` is missing; usually \`api_key: env:${variable}\`${other}`, problems);
   }
+  warnOfPlainHttp(job, baseUrl);
   if (input.api_key === undefined) {
     if (input.auth) errorIn(entry, ["auth"], "`auth` says how to send `api_key`, and there is none", problems);
     return;
@@ -108,9 +129,14 @@ function checkKey(job: Job, baseUrl: string | null, headers: Record<string, Secr
   const prefixFault = headerValueFault(input.auth?.prefix ?? "");
   if (prefixFault) errorIn(entry, ["auth", "prefix"], `\`prefix\` ${prefixFault}`, problems);
   if (header in headers) errorIn(entry, ["headers"], `\`${header}\` is set twice: here and from \`api_key\``, problems);
-  if (baseUrl?.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
-    warnIn(entry, ["base_url"], "plain http carries the key readable for everyone on the way; use https", problems);
-  }
+}
+
+function warnOfPlainHttp({ entry, input, problems }: Job, baseUrl: string | null): void {
+  const fetchesTokens = input.entra !== undefined || input.credentials !== undefined;
+  if (input.api_key === undefined && !fetchesTokens) return;
+  if (!baseUrl?.startsWith("http:") || isLoopback(new URL(baseUrl).hostname)) return;
+  const key = input.base_url === undefined && input.endpoint !== undefined ? "endpoint" : "base_url";
+  warnIn(entry, [key], "plain http carries the key readable for everyone on the way; use https", problems);
 }
 
 function headersOf(job: Job): Record<string, Secret> {
@@ -163,15 +189,4 @@ function proxyOf({ entry, input, problems }: Job, baseUrl: string | null, enviro
   const read = httpUrl(input.proxy);
   if ("fault" in read) errorIn(entry, ["proxy"], `\`proxy\` ${read.fault}`, problems);
   return input.proxy;
-}
-
-/** A secret with where it came from. A literal one works and warns, where the place is meant for secrets. */
-function secretAt({ entry, problems }: Job, below: Path, value: string): Secret {
-  const node = nodeAt(entry.node, below);
-  const origin = node?.kind === "scalar" ? node.origin : null;
-  const last = String(below.at(-1));
-  if (origin === null && (below[0] !== "headers" || /auth|key|token|secret|cookie/i.test(last))) {
-    warnIn(entry, below, `\`${last}\` is a literal secret; write env:NAME or file:PATH instead`, problems);
-  }
-  return new Secret(value, origin ?? "literal");
 }

@@ -44,6 +44,9 @@ export const deploymentSchema = z
   .strictObject({
     provider: text().describe("Name of its provider."),
     model: text().describe("The model's name at the provider; a dated one keeps answers the same."),
+    azure_deployment: text()
+      .describe("azure-openai: name of the deployment in the resource. Default: the model's name.")
+      .optional(),
     region: text().describe("Where it runs, for example uae-north.").optional(),
     capacity: z
       .enum(["payg", "provisioned", "self_hosted"])

@@ -20,6 +20,22 @@ const tlsSchema = z
   })
   .describe("TLS material for this provider.");
 
+const entraSchema = z
+  .strictObject({
+    tenant_id: text().describe("Tenant of the application, a GUID or a domain. Default: AZURE_TENANT_ID.").optional(),
+    client_id: text()
+      .describe("The application, or the user-assigned identity of the machine. Default: AZURE_CLIENT_ID.")
+      .optional(),
+    client_secret: text()
+      .describe("The application's secret, best as a reference. Without it: the workload's or the machine's identity.")
+      .optional(),
+    authority: text()
+      .describe("Who gives tokens. Default: AZURE_AUTHORITY_HOST, else https://login.microsoftonline.com.")
+      .optional(),
+    scope: text().describe("What tokens are for. Default: https://cognitiveservices.azure.com/.default.").optional(),
+  })
+  .describe("Entra ID in place of a key. `{}`: the identity of the workload or of the machine.");
+
 /** One of `providers:` an account at a vendor, or a server of one's own. */
 export const providerSchema = z
   .strictObject({
@@ -30,9 +46,22 @@ export const providerSchema = z
       .optional(),
     base_url: text()
       .describe(
-        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Anthropic and Gemini. Default: the vendor's or the preset's.",
+        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Azure, Anthropic, Gemini and Vertex. Default: the vendor's or the preset's.",
       )
       .optional(),
+    endpoint: text().describe("azure-openai: the resource's address, https://NAME.openai.azure.com.").optional(),
+    api_version: text()
+      .describe("azure-openai: a dated version such as 2024-10-21, `v1` (default) or `preview`.")
+      .optional(),
+    entra: entraSchema.optional(),
+    project: text().describe("vertex: the Google Cloud project. Default: the one of `credentials`.").optional(),
+    location: text().describe("vertex: a region, `global`, `us` or `eu`.").optional(),
+    credentials: text()
+      .describe(
+        "vertex: the JSON of a service account's key, usually file:PATH. Default: the machine's metadata server.",
+      )
+      .optional(),
+    token_url: text().describe("vertex: where tokens come from. Default: what `credentials` say.").optional(),
     api_key: text().describe("The account's key, best as a reference: env:NAME or file:PATH.").optional(),
     headers: z
       .record(z.string(), text().describe("Value of the header; may be a reference."))

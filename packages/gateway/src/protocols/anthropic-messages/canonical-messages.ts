@@ -11,10 +11,8 @@ import {
   toolCall,
   toolResult,
 } from "./canonical-blocks.ts";
+import { changedTool, isToolChange } from "./tool-changes.ts";
 import { NAME } from "./wire.ts";
-
-/** Blocks that make tools of the request available, or not, from here on: in a translated request all are. */
-const TOOL_CHANGES: ReadonlySet<string> = new Set(["tool_addition", "tool_removal"]);
 
 /**
  * `system` and `messages` in canonical form: system text in front, tool results in messages of their own before the rest of
@@ -71,8 +69,8 @@ function readMessage(
       const read = thought(block);
       ofCall = read.ofCall ?? ofCall;
       if (read.block) blocks.push(read.block);
-    } else if (TOOL_CHANGES.has(type)) {
-      foreign.push({ path: at, meaning: type === "tool_removal" });
+    } else if (isToolChange(block)) {
+      if (!changedTool(block)) foreign.push({ path: at, meaning: type === "tool_removal" });
     } else {
       blocks.push(...plainBlocks(block, type, at));
     }

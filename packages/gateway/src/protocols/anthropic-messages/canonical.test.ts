@@ -346,6 +346,27 @@ describe("toCanonical", () => {
     ]);
   });
 
+  it("offers the tools as they stand at the end, whatever turns added or withdrew", () => {
+    const tool = (name: string, description: string) => ({ name, description, input_schema: { type: "object" } });
+    const reference = (type: string, name: string) => ({ type, tool: { type: "tool_reference", name } });
+    const defined = (definition: unknown) => ({ type: "tool_addition", tool: { type: "tool_definition", definition } });
+    const turn = (...content: unknown[]) => ({ role: "system", content });
+    const request = read({
+      tools: [tool("a", "old"), tool("b", "b"), tool("c", "c"), { type: "web_search_20250305", name: "web_search" }],
+      messages: [
+        { role: "user", content: "hi" },
+        turn(reference("tool_removal", "b"), reference("tool_removal", "c"), reference("tool_removal", "web_search")),
+        turn(defined(tool("a", "new")), defined(tool("d", "d")), reference("tool_addition", "c")),
+      ],
+    });
+    expect(request.tools.map((one) => one.type === "function" && [one.name, one.description])).toEqual([
+      ["c", "c"],
+      ["a", "new"],
+      ["d", "d"],
+    ]);
+    expect(request.foreign).toEqual([]);
+  });
+
   it("takes a body to be counted", () => {
     const raw = Buffer.from(
       JSON.stringify({

@@ -12,6 +12,7 @@ import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { cacheOf, textOf } from "./canonical-blocks.ts";
 import { canonicalMessages } from "./canonical-messages.ts";
 import { formatOf } from "./request.ts";
+import { toolsAtEnd } from "./tool-changes.ts";
 import { NAME } from "./wire.ts";
 
 /** Members that the canonical form has a place for, or that say nothing of their own. */
@@ -49,7 +50,7 @@ export function toCanonical(call: Call): CanonicalRequest {
   const choice = isObject(body["tool_choice"]) ? body["tool_choice"] : null;
   const request: CanonicalRequest = {
     messages: canonicalMessages(body, foreign),
-    tools: toolsOf(body["tools"], foreign),
+    tools: toolsOf(body, foreign),
     toolChoice: choiceOf(choice, foreign),
     parallelToolCalls:
       typeof choice?.["disable_parallel_tool_use"] === "boolean" ? !choice["disable_parallel_tool_use"] : null,
@@ -92,13 +93,11 @@ function noteForeign({ body, dialectHeaders }: Call, foreign: ForeignField[]): v
   if (dialectHeaders["anthropic-beta"] !== undefined) foreign.push({ path: "anthropic-beta", meaning: false });
 }
 
-function toolsOf(tools: unknown, foreign: ForeignField[]): Tool[] {
-  if (!Array.isArray(tools)) return [];
+function toolsOf(body: Fields, foreign: ForeignField[]): Tool[] {
   const hints = new Set<string>();
-  const read = tools.filter(isObject).map((tool, index): Tool => {
-    if (!isAbsent(tool["type"]) && tool["type"] !== "custom") {
-      return { type: "hosted", dialect: NAME, path: `tools[${index}]`, value: tool };
-    }
+  const read = (tool: Fields, path: string): Tool => {
+    if (!isAbsent(tool["type"]) && tool["type"] !== "custom")
+      return { type: "hosted", dialect: NAME, path, value: tool };
     for (const key in tool) if (!TOOL_FIELDS.has(key) && !isAbsent(tool[key])) hints.add(key);
     const cache = cacheOf(tool);
     return {
@@ -109,10 +108,13 @@ function toolsOf(tools: unknown, foreign: ForeignField[]): Tool[] {
       ...(typeof tool["strict"] === "boolean" && { strict: tool["strict"] }),
       ...(cache && { cache }),
     };
-  });
+  };
+  const given = Array.isArray(body["tools"]) ? body["tools"].filter(isObject) : [];
+  const offered = given.map((tool, index) => read(tool, `tools[${index}]`));
+  const tools = toolsAtEnd(offered, body["messages"], (definition) => read(definition, "messages"));
   // Once for all tools: agents send dozens of them.
   for (const key of hints) foreign.push({ path: `tools.${key}`, meaning: false });
-  return read;
+  return tools;
 }
 
 function choiceOf(choice: Fields | null, foreign: ForeignField[]): ToolChoice | null {

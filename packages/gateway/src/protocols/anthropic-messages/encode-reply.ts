@@ -62,14 +62,13 @@ function contentOf({ blocks, annotations }: Choice): Wire[] {
   return content;
 }
 
-/** As in a stream (see `SegmentQueue`): sealed thoughts never stand between words, nor behind the last block. */
+/** As in a stream (see `SegmentQueue`): sealed thoughts never stand between words, nor behind the last of them. */
 function withoutLateThoughts(blocks: readonly Block[]): Block[] {
   const kept: Block[] = [];
   let late: Block[] = [];
   for (const block of blocks) {
     const last = kept[kept.length - 1];
-    const spoken = last?.type === "text" || last?.type === "tool_call";
-    if (spoken && isSealed(block)) late.push(block);
+    if (last?.type === "text" && isSealed(block)) late.push(block);
     else if (block.type === "text" && last?.type === "text" && late.length > 0)
       kept[kept.length - 1] = { ...last, text: last.text + block.text };
     else {

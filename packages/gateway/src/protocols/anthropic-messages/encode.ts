@@ -104,7 +104,10 @@ function hintsOf(request: CanonicalRequest, dropped: Set<string>): Wire {
   };
 }
 
-/** Keeps the last markers of those that are too many: they stand for the longest prefixes. True when some had to go. */
+/**
+ * Keeps the last markers of those that are too many: they stand for the longest prefixes. One for an hour may not follow one
+ * for five minutes, and becomes like it. True when some had to go or change.
+ */
 function limitMarkers(body: Wire): boolean {
   const marked: Wire[] = [];
   const look = (value: unknown): void => {
@@ -120,5 +123,14 @@ function limitMarkers(body: Wire): boolean {
   look(body["messages"]);
   const over = marked.slice(0, Math.max(0, marked.length - CACHE_MARKERS_MAX));
   for (const block of over) delete block["cache_control"];
-  return over.length > 0;
+  const kept = marked.slice(over.length);
+  const short = kept.findIndex((block) => !isHour(block));
+  const late = short === -1 ? [] : kept.slice(short).filter(isHour);
+  for (const block of late) block["cache_control"] = { type: "ephemeral", ttl: "5m" };
+  return over.length + late.length > 0;
+}
+
+function isHour(block: Wire): boolean {
+  const marker = block["cache_control"];
+  return isObject(marker) && marker["ttl"] === "1h";
 }

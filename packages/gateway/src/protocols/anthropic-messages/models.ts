@@ -32,12 +32,17 @@ const UNKNOWN: ModelRules = {
 
 const FORM = /claude-(?:([a-z]+)-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)/;
 
+/** Generation of a Claude by its name, in any vendor's spelling: 3.07 for 3.7, 4.05 for 4.5; null: no Claude that has one. */
+export function claudeVersion(model: string): number | null {
+  const [, , major, minor] = FORM.exec(model.toLowerCase()) ?? [];
+  return major === undefined ? null : Number(major) + Number(minor ?? 0) / 100;
+}
+
 /** The rules for a model by its name, in any vendor's spelling. A Claude newer than this table is held to its newest row. */
 export function rulesOf(model: string): ModelRules {
-  const found = FORM.exec(model.toLowerCase());
-  if (!found) return UNKNOWN;
-  const [, family, major, minor] = found;
-  const version = Number(major) + Number(minor ?? 0) / 100;
+  const version = claudeVersion(model);
+  if (version === null) return UNKNOWN;
+  const family = FORM.exec(model.toLowerCase())?.[1];
   if (version < 4) {
     const thinks = version >= 3.07;
     return { ...UNKNOWN, thinking: thinks ? "budget" : "none", structured: false };

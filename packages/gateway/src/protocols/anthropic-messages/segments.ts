@@ -41,6 +41,7 @@ export class SegmentQueue {
   readonly #calls = new Map<number, Segment>();
   /** Thoughts that wait for what they come before. */
   #late: Segment[] = [];
+  /** There are words behind the last call. */
   #spoken = false;
 
   constructor(say: (segment: Segment, said: Said) => void) {
@@ -142,7 +143,8 @@ export class SegmentQueue {
     const late = this.#late;
     this.#late = [];
     for (const one of late) this.#append(one);
-    if (segment.kind === "text" || segment.kind === "call") this.#spoken = true;
+    if (segment.kind === "text") this.#spoken = true;
+    else if (segment.kind === "call") this.#spoken = false;
     const last = this.#segments[this.#segments.length - 1];
     // Only a call goes on behind what comes after it.
     if (last && last.kind !== "call") last.ended = true;

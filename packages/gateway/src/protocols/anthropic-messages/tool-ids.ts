@@ -13,9 +13,15 @@ export function wireToolId(id: string): string {
  * two turns, or two calls of one turn, the same id. Each result is matched to the call it answers, in order.
  */
 export class ToolIds {
+  readonly #wireId: (id: string) => string;
   readonly #used = new Set<string>();
   /** Calls of the last assistant turn that still wait for a result, by the client's id. */
   #waiting = new Map<string, string[]>();
+
+  /** `wireId`: an id in the alphabet of whom it goes to, always the same for the same one. */
+  constructor(wireId: (id: string) => string = wireToolId) {
+    this.#wireId = wireId;
+  }
 
   /** A new assistant turn: results can only answer its calls. */
   turn(): void {
@@ -24,7 +30,7 @@ export class ToolIds {
 
   /** The upstream's id for a call. */
   call(id: string): string {
-    const base = wireToolId(id);
+    const base = this.#wireId(id);
     let wire = base;
     for (let n = 2; this.#used.has(wire); n++) wire = `${base}_${n}`;
     this.#used.add(wire);

@@ -5,6 +5,11 @@ import { jsonSchemaOf } from "./schema.ts";
 
 /** The name of a schema that came without one. */
 const SCHEMA_NAME = "response";
+/**
+ * What Gemini's models do unasked. Google's own CLI says it in every request; to another provider's model it says nothing,
+ * and would be refused by most.
+ */
+const TOP_K_USUAL = 64;
 const READ = new Set([
   ...["temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "stopSequences", "seed", "presencePenalty"],
   ...["frequencyPenalty", "responseLogprobs", "logprobs", "responseMimeType", "responseSchema", "responseJsonSchema"],
@@ -40,12 +45,14 @@ export function canonicalConfig(config: Fields, path: string, foreign: ForeignFi
     foreign.push({ path: `${path}.${key}`, meaning: false });
   }
   readModalities(config, path, foreign);
+  const topK = number("topK");
+  if (topK === TOP_K_USUAL) foreign.push({ path: `${path}.topK`, meaning: false });
   return {
     responseFormat: readFormat(config, path, foreign),
     maxOutputTokens: number("maxOutputTokens"),
     temperature: number("temperature"),
     topP: number("topP"),
-    topK: number("topK"),
+    topK: topK === TOP_K_USUAL ? null : topK,
     frequencyPenalty: number("frequencyPenalty"),
     presencePenalty: number("presencePenalty"),
     seed: number("seed"),

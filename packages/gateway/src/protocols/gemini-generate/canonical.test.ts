@@ -246,6 +246,13 @@ describe("a Gemini body in canonical form", () => {
     });
   });
 
+  it("takes a top_k that says what Gemini does anyway for the hint it is", () => {
+    const { topK, foreign } = read({ generationConfig: { topK: 64, temperature: 1, topP: 0.95 } });
+    expect(topK).toBeNull();
+    expect(foreign).toEqual([{ path: "generationConfig.topK", meaning: false }]);
+    expect(read({ generationConfig: { topK: 40 } })).toMatchObject({ topK: 40, foreign: [] });
+  });
+
   it.each([
     [{ responseMimeType: "application/json" }, { type: "json_object" }],
     [

@@ -135,7 +135,10 @@ function addThought(blocks: Block[], text: string, part: Fields): void {
   const wrapped = given ? readProof(given) : null;
   if (wrapped?.on === "encrypted") {
     if (text !== "") addPlainThought(blocks, text, undefined);
-    blocks.push({ type: "reasoning", text: "", encrypted: wrapped.signature });
+    const last = blocks[blocks.length - 1];
+    // What only its maker reads stands behind what was shown of it.
+    if (last && isOpenThought(last)) last.encrypted = wrapped.signature;
+    else blocks.push({ type: "reasoning", text: "", encrypted: wrapped.signature });
     return;
   }
   addPlainThought(blocks, text, wrapped?.signature);
@@ -143,7 +146,7 @@ function addThought(blocks: Block[], text: string, part: Fields): void {
 
 function addPlainThought(blocks: Block[], text: string, signature: Signature | undefined): void {
   const last = blocks[blocks.length - 1];
-  if (last?.type === "reasoning" && last.text !== "" && !last.signature && !last.encrypted) {
+  if (last && isOpenThought(last)) {
     last.text += text;
     if (signature) last.signature = signature;
     return;
@@ -151,6 +154,10 @@ function addPlainThought(blocks: Block[], text: string, signature: Signature | u
   if (text === "" && !signature) return;
   const block: ReasoningBlock = { type: "reasoning", text, ...(signature && { signature }) };
   blocks.push(block);
+}
+
+function isOpenThought(block: Block): block is ReasoningBlock {
+  return block.type === "reasoning" && block.text !== "" && !block.signature && !block.encrypted;
 }
 
 function readCall(call: Fields, part: Fields, reading: Reading): ToolCallBlock {

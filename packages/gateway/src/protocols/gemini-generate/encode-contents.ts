@@ -13,10 +13,9 @@ import { argumentsObject } from "../tool-arguments.ts";
 import { unshowable } from "./expressible.ts";
 import { DIALECT } from "./fields.ts";
 import { writeMedia } from "./media.ts";
+import { UNSIGNED } from "./proof.ts";
 import type { ModelTraits } from "./thinking.ts";
 
-/** Google's word for a call whose thoughts it never saw: a history that another provider began (WIRE B4). */
-const UNSIGNED = "skip_thought_signature_validator";
 /** What a conversation begins with that has no turn of the user. */
 const OPENING = ".";
 

@@ -56,7 +56,11 @@ function upstreamEvent({ details }: GatewayError): string | null {
 }
 
 function errorBody(error: GatewayError, requestId: string): object {
-  const { details, status, code, message } = error;
+  const { details, status, code } = error;
+  const message =
+    code === "context_length_exceeded"
+      ? `The input token count exceeds what is allowed: ${error.message}`
+      : error.message;
   // Values of an ErrorInfo's metadata are strings.
   const metadata: Record<string, string> = { request_id: requestId };
   for (const key of ["reason", "scope", "dimension", "limit", "used"] as const) {

@@ -2,8 +2,10 @@ import type { Signature } from "../../core/stream-part.ts";
 import { type SignedThing, unwrapSignature, type Wrapped, wrapSignature } from "../signature.ts";
 import { DIALECT } from "./fields.ts";
 
+/** Google's word for a call whose thoughts it never saw: a history that another provider began (WIRE B4). */
+export const UNSIGNED = "skip_thought_signature_validator";
 /** How base64 of a wrapper begins: it starts with `sg1.` */
-const WRAPPED = "c2cxL";
+export const WRAPPED = "c2cxL";
 
 /**
  * A signature as `thoughtSignature`: Google's own as it is, another maker's in its wrapper. The field is of bytes, and SDKs

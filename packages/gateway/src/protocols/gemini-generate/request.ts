@@ -6,6 +6,7 @@ import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
 import { inlineChars, mediaKind, mediaTypeOf } from "./media.ts";
+import { withoutForeignProof } from "./own-history.ts";
 import { modelResource } from "./path.ts";
 
 /** Bytes a token takes on average; the estimate only has to be of the right size. */
@@ -56,11 +57,16 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
   };
 }
 
-/** The client's bytes: the path names the model upstream, so only a body that repeats it and platform members are changed. */
+/**
+ * The client's bytes: the path names the model upstream, so only a body that repeats it and platform members are changed, and
+ * a history that other providers left their proofs in.
+ */
 export function passRequest(call: Call, { model }: Target): Buffer {
   const edits = new Map<string, Edit>();
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(modelResource(model)) });
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
+  const contents = withoutForeignProof(call.raw, call.body["contents"], model);
+  if (contents) edits.set("contents", { value: JSON.stringify(contents) });
   return edits.size === 0 ? call.raw : editMembers(call.raw, call.members, edits, []);
 }
 

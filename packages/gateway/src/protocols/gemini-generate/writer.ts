@@ -120,12 +120,12 @@ function partsOf(part: ChoicePart, state: ChoiceState): { parts: Fields[]; besid
 
 /** A thought piece by piece, one behind what has come: the last goes out with what it is signed with. */
 function thoughtsOf({ text, signature, encrypted }: ChoicePart & { type: "reasoning" }, state: ChoiceState): Fields[] {
-  if (signature && text === "") {
+  if ((signature || encrypted) && text === "") {
     const words = state.thought;
     state.thought = "";
     return thoughtParts(words, signature, encrypted);
   }
-  const parts = text === "" && !encrypted ? [] : heldThought(state);
+  const parts = text === "" ? [] : heldThought(state);
   if (signature || encrypted) return [...parts, ...thoughtParts(text, signature, encrypted)];
   state.thought += text;
   return parts;

@@ -66,9 +66,9 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
 }
 
 /** Does the target take this, for its model? */
-export function takes({ quirks, model }: Target, extra: ChatExtra): boolean {
+export function takes({ quirks, model, traitsOf = model }: Target, extra: ChatExtra): boolean {
   const given = quirks.takes?.[extra];
-  return given === true || (given?.test(model) ?? false);
+  return given === true || (given?.test(traitsOf) ?? false);
 }
 
 /** A picture can be sent inline or by address. */

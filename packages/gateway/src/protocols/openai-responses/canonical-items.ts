@@ -14,12 +14,13 @@ import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { unwrapSignature } from "../signature.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { mediaSource } from "./media.ts";
+import { offeredTools, TOOL_SEARCH } from "./offered-tools.ts";
 import { readSealed, UNSIGNED } from "./seal.ts";
 import { flatName } from "./tool-names.ts";
 
 const DIALECT = "openai-responses";
 /** Calls of hosted tools whose items say nothing that the answer after them does not: without them a conversation can go on. */
-const SILENT = new Set(["web_search_call", "tool_search_call", "tool_search_output", "image_generation_call"]);
+const SILENT = new Set(["web_search_call", "image_generation_call"]);
 
 /** What is known of the conversation while its items are read. */
 interface Reading {
@@ -66,8 +67,19 @@ function readItem(item: Fields, path: string, reading: Reading): void {
       return readResult(item, type === "custom_tool_call_output", path, reading);
     case "reasoning":
       return readReasoning(item, reading);
+    // Its tools are read with the others.
+    case "additional_tools":
+      return;
     case "item_reference":
       reading.foreign.push({ path, meaning: true });
+      return;
+    case "tool_search_call":
+      if (item["execution"] === "client") return readSearch(item, reading);
+      reading.foreign.push({ path, meaning: false });
+      return;
+    case "tool_search_output":
+      if (item["execution"] === "client") return readFound(item, path, reading);
+      reading.foreign.push({ path, meaning: false });
       return;
     default:
       if (SILENT.has(String(type))) reading.foreign.push({ path, meaning: false });
@@ -104,6 +116,21 @@ function readCall(item: Fields, custom: boolean, reading: Reading): void {
   reading.callSignature = null;
   reading.calls.set(call.id, call);
   turn(reading, "assistant").push(call);
+}
+
+/** The client's own search for tools: a call like others. */
+function readSearch(item: Fields, reading: Reading): void {
+  const query = isObject(item["arguments"]) ? JSON.stringify(item["arguments"]) : String(item["arguments"] ?? "");
+  readCall({ call_id: item["call_id"], name: TOOL_SEARCH, arguments: query }, false, reading);
+}
+
+/** What it found: the tools themselves are offered from here on, the model is told their names. */
+function readFound(item: Fields, path: string, reading: Reading): void {
+  const found = offeredTools({ input: [item] }).flatMap(({ tool, namespace }) =>
+    typeof tool["name"] === "string" ? flatName(tool["name"], namespace) : [],
+  );
+  const output = found.length === 0 ? "No tools found." : `Found these tools, now callable: ${found.join(", ")}`;
+  readResult({ call_id: item["call_id"], output }, false, path, reading);
 }
 
 function readResult(item: Fields, custom: boolean, path: string, reading: Reading): void {

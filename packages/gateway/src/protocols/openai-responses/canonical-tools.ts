@@ -1,5 +1,6 @@
 import type { ForeignField, Tool } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
+import { isClientSearch, type Offered, offeredTools, TOOL_SEARCH } from "./offered-tools.ts";
 import { flatName } from "./tool-names.ts";
 
 const DIALECT = "openai-responses";
@@ -15,25 +16,23 @@ const FUNCTION_FIELDS = new Set(["type", "name", "description", "parameters", "s
  * the model may do without, so they are dropped and listed.
  */
 export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
-  const given = Array.isArray(body["tools"]) ? body["tools"].filter(isObject) : [];
-  const tools: Tool[] = [];
-  const hosted: { path: string; value: Fields }[] = [];
-  given.forEach((tool, index) => {
-    const path = `tools[${index}]`;
-    if (tool["type"] === "namespace") {
-      const inner = Array.isArray(tool["tools"]) ? tool["tools"].filter(isObject) : [];
-      for (const member of inner) addOwn(tools, member, String(tool["name"] ?? ""));
-    } else if (addOwn(tools, tool, null)) {
-      for (const key of Object.keys(tool)) {
-        if (tool["type"] === "function" && !FUNCTION_FIELDS.has(key))
-          foreign.push({ path: `${path}.${key}`, meaning: false });
-      }
-    } else {
-      hosted.push({ path, value: tool });
+  const own = new Map<string, Tool>();
+  const hosted: Offered[] = [];
+  for (const offered of offeredTools(body)) {
+    const tool = ownTool(offered);
+    if (!tool) {
+      hosted.push(offered);
+      continue;
     }
-  });
+    // A tool that is told again has changed.
+    own.set(tool.name, tool);
+    if (offered.tool["type"] !== "function" || offered.namespace !== null) continue;
+    for (const key of Object.keys(offered.tool))
+      if (!FUNCTION_FIELDS.has(key)) foreign.push({ path: `${offered.path}.${key}`, meaning: false });
+  }
+  const tools: Tool[] = [...own.values()];
   const offers = tools.length > 0 && !asksForHosted(body["tool_choice"]);
-  for (const { path, value } of hosted) {
+  for (const { path, tool: value } of hosted) {
     if ((offers && OFFERS.test(String(value["type"]))) || body["tool_choice"] === "none")
       foreign.push({ path, meaning: false });
     else tools.push({ type: "hosted", dialect: DIALECT, path, value });
@@ -41,20 +40,22 @@ export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
   return tools;
 }
 
-function addOwn(tools: Tool[], tool: Fields, namespace: string | null): boolean {
-  const name = typeof tool["name"] === "string" ? flatName(tool["name"], namespace) : "";
+/** A tool that the client runs itself; null for one of the provider's. */
+function ownTool({ tool, namespace }: Offered): Exclude<Tool, { type: "hosted" }> | null {
+  const named = typeof tool["name"] === "string" ? flatName(tool["name"], namespace) : "";
   const description = typeof tool["description"] === "string" ? { description: tool["description"] } : {};
   if (tool["type"] === "custom") {
-    tools.push({ type: "custom", name, ...description, ...(isObject(tool["format"]) && { format: tool["format"] }) });
-    return true;
+    return { type: "custom", name: named, ...description, ...(isObject(tool["format"]) && { format: tool["format"] }) };
   }
-  if (tool["type"] !== "function") return false;
+  const search = isClientSearch(tool);
+  if (tool["type"] !== "function" && !search) return null;
+  const name = search ? TOOL_SEARCH : named;
   const parameters = isObject(tool["parameters"]) ? tool["parameters"] : null;
+  if (search) return { type: "function", name, ...description, parameters };
   // The default is strict, and the API relaxes it by itself for a schema that is not; others would refuse such a schema.
   const strict =
     typeof tool["strict"] === "boolean" ? tool["strict"] : parameters && isStrict(parameters) ? true : undefined;
-  tools.push({ type: "function", name, ...description, parameters, ...(strict !== undefined && { strict }) });
-  return true;
+  return { type: "function", name, ...description, parameters, ...(strict !== undefined && { strict }) };
 }
 
 /** Every object of the schema is closed and requires all it has: what `strict` demands. */

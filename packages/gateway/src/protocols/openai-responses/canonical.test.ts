@@ -213,6 +213,65 @@ describe("toCanonical", () => {
     expect(request.messages[0]?.blocks[0]).toMatchObject({ name: "mcp__docs__find" });
   });
 
+  it("offers tools that items bring along, and of one told twice the later", () => {
+    const tool = (name: string, extra = {}) => ({ type: "function", name, parameters: null, strict: false, ...extra });
+    const { tools, messages, foreign } = canonical({
+      tools: [tool("a", { description: "old" }), tool("b")],
+      input: [
+        {
+          type: "additional_tools",
+          role: "developer",
+          tools: [
+            tool("a", { description: "new" }),
+            { type: "namespace", name: "functions", tools: [{ type: "custom", name: "exec" }, tool("wait")] },
+            { type: "web_search" },
+          ],
+        },
+        { role: "user", content: "go" },
+      ],
+    });
+    expect(tools).toEqual([
+      tool("a", { description: "new" }),
+      tool("b"),
+      { type: "custom", name: "functions__exec" },
+      tool("functions__wait"),
+    ]);
+    expect(messages).toEqual([{ role: "user", blocks: [{ type: "text", text: "go" }] }]);
+    expect(foreign).toEqual([{ path: "input[0].tools[2]", meaning: false }]);
+  });
+
+  it("takes a search for tools that the client runs for a function, and what it found for tools", () => {
+    const parameters = { type: "object", properties: { query: { type: "string" } } };
+    const search = { type: "tool_search", execution: "client", description: "finds", parameters };
+    const found = { type: "namespace", name: "agents", tools: [{ type: "function", name: "spawn", strict: false }] };
+    const { tools, messages } = canonical({
+      tools: [search],
+      input: [
+        { type: "tool_search_call", call_id: "s", execution: "client", arguments: { query: "x" } },
+        { type: "tool_search_output", call_id: "s", execution: "client", status: "completed", tools: [found] },
+      ],
+    });
+    expect(tools).toEqual([
+      { type: "function", name: "tool_search", description: "finds", parameters },
+      { type: "function", name: "agents__spawn", parameters: null, strict: false },
+    ]);
+    expect(messages.map(({ blocks }) => blocks)).toEqual([
+      [{ type: "tool_call", id: "s", name: "tool_search", arguments: { query: "x" }, text: '{"query":"x"}' }],
+      [
+        {
+          type: "tool_result",
+          callId: "s",
+          name: "tool_search",
+          content: [{ type: "text", text: "Found these tools, now callable: agents__spawn" }],
+          isError: false,
+        },
+      ],
+    ]);
+    expect(canonical({ tools: [FUNCTION, { type: "tool_search" }] }).foreign).toEqual([
+      { path: "tools[1]", meaning: false },
+    ]);
+  });
+
   it.each([
     ["auto", { type: "auto" }],
     ["none", { type: "none" }],

@@ -2,7 +2,7 @@ import type { Annotation } from "../../core/message.ts";
 import type { FinishReason, Signature, StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type SignedThing, wrapSignature } from "../signature.ts";
-import { customInput } from "../tool-arguments.ts";
+import { customInput, parsedArguments } from "../tool-arguments.ts";
 import { ownId } from "./ids.ts";
 import { incompleteReason } from "./response-object.ts";
 import { UNSIGNED } from "./seal.ts";
@@ -63,7 +63,7 @@ export class Output {
   /** `body`: the client's request. */
   constructor(requestId: string, body: Fields, emit: Emit) {
     this.#requestId = requestId;
-    this.#names = toolNames(body["tools"]);
+    this.#names = toolNames(body);
     this.#seals = Array.isArray(body["include"]) && body["include"].includes("reasoning.encrypted_content");
     this.#emit = emit;
   }
@@ -144,7 +144,7 @@ export class Output {
     const tool = this.#names.get(name) ?? { name, namespace: null, custom: custom === true };
     const place = this.#items.push(null) - 1;
     const call: OpenCall = {
-      id: ownId(tool.custom ? "ctc" : "fc", this.#requestId, place),
+      id: ownId(tool.custom ? "ctc" : tool.search ? "tsc" : "fc", this.#requestId, place),
       index: place,
       callId: id,
       tool,
@@ -163,6 +163,8 @@ export class Output {
   }
 
   #callDelta(call: OpenCall, delta: string): void {
+    // The vendor streams no part of a search.
+    if (call.tool.search) return;
     const event = call.tool.custom ? "custom_tool_call_input" : "function_call_arguments";
     this.#emit(`response.${event}.delta`, { item_id: call.id, output_index: call.index, delta });
   }
@@ -177,7 +179,7 @@ export class Output {
     if (call.wrapped || call.pieces.length === 0) if (text !== "") this.#callDelta(call, text);
     const at = { item_id: call.id, output_index: call.index };
     if (call.tool.custom) this.#emit("response.custom_tool_call_input.done", { ...at, input: text });
-    else this.#emit("response.function_call_arguments.done", { ...at, arguments: text });
+    else if (!call.tool.search) this.#emit("response.function_call_arguments.done", { ...at, arguments: text });
     this.#done(call.index, callItem(call, this.#status(), text));
   }
 
@@ -312,5 +314,9 @@ function callItem({ id, callId, tool }: OpenCall, status: string, text: string):
   const namespace = tool.namespace === null ? {} : { namespace: tool.namespace };
   if (tool.custom)
     return { id, type: "custom_tool_call", status, call_id: callId, input: text, name: tool.name, ...namespace };
+  if (tool.search) {
+    const query = parsedArguments(text) ?? {};
+    return { id, type: "tool_search_call", status, call_id: callId, execution: "client", arguments: query };
+  }
   return { id, type: "function_call", status, arguments: text, call_id: callId, name: tool.name, ...namespace };
 }

@@ -71,6 +71,7 @@ describe("decodeRequest", () => {
     ["tools[0].type", { tools: [{}] }],
     ["tools[0].name", { tools: [{ type: "function", function: { name: "f" } }] }],
     ["tools[0].tools[0].name", { tools: [{ type: "namespace", name: "n", tools: [{ type: "function" }] }] }],
+    ["input[0].tools[0].type", { input: [{ type: "additional_tools", tools: [{}] }] }],
     ["tool_choice", { tool_choice: 4 }],
     ["previous_response_id", { previous_response_id: 4 }],
   ])("refuses a wrong %s by its path", (param, body) => {

@@ -16,6 +16,7 @@ import { membersOf } from "../json-members.ts";
 import { platformFields } from "../platform-fields.ts";
 import type { ClientRequest } from "../protocol.ts";
 import { type InputFacts, readInput } from "./items.ts";
+import { toolLists } from "./offered-tools.ts";
 import { pinOf } from "./pin.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
@@ -83,7 +84,7 @@ function checkFields(body: Fields): void {
     throw wrongField("include", "an array of strings");
   }
   checkFormat(body["text"]);
-  checkTools(body["tools"], "tools");
+  for (const { tools, path } of toolLists(body)) checkTools(tools, path);
   const choice = body["tool_choice"];
   if (!isAbsent(choice) && typeof choice !== "string" && !(isObject(choice) && typeof choice["type"] === "string")) {
     throw wrongField("tool_choice", "a string or an object with a type");
@@ -116,7 +117,7 @@ function checkTools(tools: unknown, path: string): void {
 
 function needsOf(body: Fields, facts: InputFacts): Set<Capability> {
   const { needs } = facts;
-  if (Array.isArray(body["tools"]) && body["tools"].length > 0) needs.add("tools");
+  if (toolLists(body).some(({ tools }) => Array.isArray(tools) && tools.length > 0)) needs.add("tools");
   const format = isObject(body["text"]) ? body["text"]["format"] : null;
   if (isObject(format) && format["type"] === "json_schema") needs.add("json_schema");
   if (asksForLogprobs(body)) needs.add("logprobs");

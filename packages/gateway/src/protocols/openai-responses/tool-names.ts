@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { type Fields, isObject } from "../field-checks.ts";
+import type { Fields } from "../field-checks.ts";
+import { isClientSearch, offeredTools, TOOL_SEARCH } from "./offered-tools.ts";
 
 /** What a client's tool is called on its own side. */
 export interface ToolName {
@@ -8,6 +9,8 @@ export interface ToolName {
   namespace: string | null;
   /** It takes free text. */
   custom: boolean;
+  /** It is the client's search for tools. */
+  search?: true;
 }
 
 /** The longest name every provider takes. */
@@ -17,17 +20,14 @@ const NAME_CHARS_MAX = 64;
  * The client's tools by the name other dialects know them under: a tool in a namespace is flat there. Built from the
  * request alone, so that an answer finds its way back without state.
  */
-export function toolNames(tools: unknown): ReadonlyMap<string, ToolName> {
+export function toolNames(body: Fields): ReadonlyMap<string, ToolName> {
   const names = new Map<string, ToolName>();
-  for (const tool of Array.isArray(tools) ? tools : []) {
-    if (!isObject(tool)) continue;
-    if (tool["type"] === "namespace") {
-      for (const inner of Array.isArray(tool["tools"]) ? tool["tools"] : []) {
-        if (isObject(inner)) add(names, inner, typeof tool["name"] === "string" ? tool["name"] : "");
-      }
-    } else {
-      add(names, tool, null);
-    }
+  for (const { tool, namespace } of offeredTools(body)) {
+    const { name, type } = tool;
+    if (isClientSearch(tool))
+      names.set(TOOL_SEARCH, { name: TOOL_SEARCH, namespace: null, custom: false, search: true });
+    if ((type !== "function" && type !== "custom") || typeof name !== "string") continue;
+    names.set(flatName(name, namespace), { name, namespace, custom: type === "custom" });
   }
   return names;
 }
@@ -38,10 +38,4 @@ export function flatName(name: string, namespace: string | null): string {
   const full = `${namespace}__${name}`;
   if (full.length <= NAME_CHARS_MAX) return full;
   return `${full.slice(0, NAME_CHARS_MAX - 9)}_${hash("sha256", full).slice(0, 8)}`;
-}
-
-function add(names: Map<string, ToolName>, tool: Fields, namespace: string | null): void {
-  const name = tool["name"];
-  if ((tool["type"] !== "function" && tool["type"] !== "custom") || typeof name !== "string") return;
-  names.set(flatName(name, namespace), { name, namespace, custom: tool["type"] === "custom" });
 }

@@ -176,6 +176,23 @@ describe("a stream", () => {
     ]);
   });
 
+  it("a tool that an item brought along is called by its own name", () => {
+    const tools = [{ type: "namespace", name: "functions", tools: [{ type: "custom", name: "exec" }] }];
+    const body = { input: [{ type: "additional_tools", role: "developer", tools }] };
+    expect(output([START, start(0, "functions__exec"), args(0, '{"input":"1"}'), stop(0), STOP], body)).toMatchObject([
+      { type: "custom_tool_call", name: "exec", namespace: "functions", input: "1" },
+    ]);
+  });
+
+  it("a search for tools comes as the client's own item, in one piece", () => {
+    const body = { tools: [{ type: "tool_search", execution: "client" }] };
+    const parts = [START, start(0, "tool_search"), args(0, '{"query":'), args(0, '"x"}'), stop(0), STOP];
+    expect(output(parts, body)).toMatchObject([
+      { type: "tool_search_call", call_id: "c0", execution: "client", status: "completed", arguments: { query: "x" } },
+    ]);
+    expect(types(parts, body).slice(2, 4)).toEqual(["output_item.added", "output_item.done"]);
+  });
+
   it("signatures of other makers travel sealed, and come back to them", () => {
     const signature = { dialect: "anthropic-messages", value: "sig" };
     const items = output([

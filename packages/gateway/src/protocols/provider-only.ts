@@ -1,0 +1,21 @@
+import { EVENT_STREAM, type Protocol } from "./protocol.ts";
+
+const NOTHING = Buffer.alloc(0);
+
+/** The client's door of a protocol that only providers speak: no path leads to it. */
+export const NO_CLIENTS = {
+  clientPaths: [],
+  decodeRequest: refuse,
+  encodeError: refuse,
+  encodeStreamError: refuse,
+  streamShape: () => ({ contentType: EVENT_STREAM, keepalive: NOTHING }),
+  terminator: NOTHING,
+  endWithMetadata: () => NOTHING,
+  decorateReply: (body) => body,
+  passRequest: refuse,
+} satisfies Partial<Protocol>;
+
+/** Stands for what is never asked of such a protocol. */
+export function refuse(): never {
+  throw new Error("no client speaks this protocol");
+}
