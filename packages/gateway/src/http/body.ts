@@ -62,7 +62,8 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
       if (!open) return;
       close();
       const [first] = chunks;
-      resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks, size));
+      const body = chunks.length === 1 && first ? first : Buffer.concat(chunks, size);
+      exchange.later(() => resolve(body));
     });
     request.on("error", () => fail(new GatewayError("cancelled", "the client left")));
   });
