@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -30,18 +30,20 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
     const chunks: Buffer[] = [];
     let size = 0;
     let open = true;
-    const timer = clock.after(bounds.timeoutMs, () =>
-      fail(
-        new GatewayError(
-          "request_timeout",
-          `the request body did not arrive within ${bounds.timeoutMs} ms; send it at once`,
+    let timer: Timer | null = null;
+    const arm = (): Timer =>
+      clock.after(bounds.timeoutMs, () =>
+        fail(
+          new GatewayError(
+            "request_timeout",
+            `the request body did not arrive within ${bounds.timeoutMs} ms; send it at once`,
+          ),
         ),
-      ),
-    );
+      );
     let forget = (): void => {};
     function close(): void {
       open = false;
-      timer.cancel();
+      timer?.cancel();
       forget();
     }
     function fail(error: GatewayError): void {
@@ -52,6 +54,10 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
     }
     forget = exchange.cancel.onCancel(() => fail(new GatewayError("cancelled", "the client left")));
     if (!open) return;
+    // Most bodies come with their head and are whole by the end of the tick: those need no timer.
+    exchange.later(() => {
+      if (open) timer = arm();
+    });
     request.on("data", (chunk: Buffer) => {
       if (!open) return;
       size += chunk.length;
@@ -62,7 +68,8 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, clock: Clock): 
       if (!open) return;
       close();
       const [first] = chunks;
-      resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks, size));
+      const body = chunks.length === 1 && first ? first : Buffer.concat(chunks, size);
+      exchange.later(() => resolve(body));
     });
     request.on("error", () => fail(new GatewayError("cancelled", "the client left")));
   });

@@ -55,6 +55,11 @@ export class Exchange {
     this.#awaitsContinue = false;
   }
 
+  /** Does it later in this tick, with what others leave for then: like with like, while the code is warm. */
+  later(act: () => void): void {
+    this.#batch.add(act);
+  }
+
   /** True once a status has gone out. */
   get headSent(): boolean {
     return this.response.headersSent;

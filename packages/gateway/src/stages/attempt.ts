@@ -52,6 +52,7 @@ export class Attempt implements UpstreamSink {
   #take: StreamTaker | null = null;
 
   #timer: Timer | null = null;
+  #timerAt = 0;
   /** Closes a connection whose stream is over but whose upstream keeps it open. */
   #linger: Timer | null = null;
   #lastActivityAt: number;
@@ -329,14 +330,17 @@ export class Attempt implements UpstreamSink {
     this.#intake = null;
   }
 
-  /** One timer an attempt. Activity only moves a number; the timer looks at it when it fires and goes on waiting. */
+  /** One timer an attempt. What only puts the deadline off moves a number; the timer looks when it fires, and goes on waiting. */
   #armTimer(): void {
-    this.#timer?.cancel();
     const { at } = this.#nextDeadline();
+    if (this.#timer && this.#timerAt <= at) return;
+    this.#timer?.cancel();
+    this.#timerAt = at;
     this.#timer = this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#onTimer());
   }
 
   #onTimer(): void {
+    this.#timer = null;
     if (this.#isOver()) return;
     const { at, what } = this.#nextDeadline();
     if (this.#clock.monotonic() < at) return this.#armTimer();

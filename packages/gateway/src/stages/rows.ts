@@ -183,6 +183,11 @@ export function sumOf(attempts: readonly AttemptRow[]): {
   cost_micro_usd: number;
   cost_state: CostState;
 } {
+  const [only] = attempts;
+  if (only && attempts.length === 1) {
+    const { usage, cost_micro_usd, cost_state } = only;
+    return { usage, cost_micro_usd, cost_state };
+  }
   const usage = noUsage();
   let cost = 0;
   let state: CostState = "known";

@@ -33,7 +33,10 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
 /** Fills in what the attempts and the ending say. */
 function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }: Ending): AttemptRow[] {
   const attempts = call && lease ? attemptRows(lease.attempts, call, visit.startedAt) : [];
-  Object.assign(row, sumOf(attempts));
+  const sum = sumOf(attempts);
+  row.usage = sum.usage;
+  row.cost_micro_usd = sum.cost_micro_usd;
+  row.cost_state = sum.cost_state;
   const last = lease?.attempts[lease.attempts.length - 1];
   if (last) {
     const { hop, attempt } = last;
