@@ -86,7 +86,7 @@ def raises_its_own_errors():
     stranger = anthropic.Anthropic(base_url=URL, api_key=STRANGER, max_retries=0)
     raised_by(anthropic.AuthenticationError, lambda: stranger.models.list())
     for dialect in DIALECTS:
-        raised_by(anthropic.BadRequestError, lambda: create(f"echo-{dialect}", temperature="warm"))
+        raised_by(anthropic.BadRequestError, lambda: create(f"echo-{dialect}", extra_body={"top_k": "few"}))
         limited = raised_by(anthropic.RateLimitError, lambda: create(f"limited-{dialect}"))
         same(limited.response.headers["retry-after"], "7")
         assert limited.request_id, "no request id"

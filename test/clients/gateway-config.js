@@ -22,7 +22,8 @@ export function gatewayConfig(url, key) {
     `  google: { kind: gemini, base_url: "${url}", api_key: k }`,
     "deployments:",
     ...all.map(
-      ({ api, name, model }) => `  ${name}-${api}: { provider: sim, model: "sim/${modelFor(api, model)}", api: ${api} }`,
+      ({ api, name, model }) =>
+        `  ${name}-${api}: { provider: sim, model: "sim/${modelFor(api, model)}", api: ${api} }`,
     ),
     "routes:",
     "  default: { chain: [sim/echo] }",

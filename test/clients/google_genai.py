@@ -80,9 +80,11 @@ def counts_tokens():
 
 
 def embeds():
+    # Bare texts would be parts of one content to it.
+    contents = [types.Content(parts=[types.Part(text=text)]) for text in ("one", "two")]
     for model in ("embed-openai", "embed-gemini"):
         answer = client.models.embed_content(
-            model=model, contents=["one", "two"], config=types.EmbedContentConfig(output_dimensionality=8)
+            model=model, contents=contents, config=types.EmbedContentConfig(output_dimensionality=8)
         )
         same([len(embedding.values) for embedding in answer.embeddings], [8, 8])
 

@@ -1,4 +1,4 @@
-import type { KeyEntry, Snapshot } from "./config/snapshot.ts";
+import type { KeyEntry, ProviderConfig, Snapshot } from "./config/snapshot.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { LIMITS, type Waits } from "./core/limits.ts";
 import { type Random, systemRandom } from "./core/random.ts";
@@ -10,8 +10,13 @@ import { openKeys } from "./ledger/keys.ts";
 import type { LedgerWriter } from "./ledger/ledger.ts";
 import { ledgerPath, openLedger } from "./ledger/writer.ts";
 import { listenNear } from "./listen-near.ts";
+import { buildProvider } from "./providers/build.ts";
+import type { CredentialEvent } from "./providers/credential-ring.ts";
+import { providerMeans } from "./providers/means.ts";
+import { ProviderRings } from "./providers/provider-rings.ts";
 import { RetryBudget } from "./resilience/retry-budget.ts";
-import { buildRuntime, poolsOf, type SimulatorUrl, simulatorOnDemand } from "./runtime.ts";
+import { buildRuntime, poolsOf, type RuntimeParts, simulatorOnDemand } from "./runtime.ts";
+import { tryCredential } from "./stages/credential-trial.ts";
 import { MemoryKeyRing } from "./stages/key-ring.ts";
 import type { DataPlane, Runtime } from "./stages/plane.ts";
 import { RefusalMeter } from "./stages/refusals.ts";
@@ -38,6 +43,10 @@ export interface AppOptions {
   transport?: Transport;
   /** Times that a test shortens. */
   waits?: Partial<Waits> | undefined;
+  /** Reads anew what a provider's secrets come from; whatever is new has reached `reconfigure` when it resolves. */
+  refetchSecrets?: (config: ProviderConfig) => Promise<void>;
+  /** A provider has refused a new credential, and the old one serves on. Called once for each. */
+  credentialRefused?: (event: CredentialEvent) => void;
   /** Makes the control plane's side of the port; without one, its paths are 404. */
   control?: (seat: ControlSeat) => Promise<ClosableDoor>;
 }
@@ -55,6 +64,8 @@ export interface ControlSeat {
   databasePath: string;
   snapshot(): Snapshot;
   phase(): Phase;
+  /** False while a provider refuses the newest credential that is known for it. */
+  credentialsAccepted(): boolean;
 }
 
 /** A running gateway. */
@@ -64,6 +75,8 @@ export interface App {
   /** Swaps the config for new requests; running ones end on the old one. Throws, and changes nothing, when it cannot be built. */
   reconfigure(snapshot: Snapshot): Promise<void>;
   phase(): Phase;
+  /** Resolves when every config that was asked for until now has been taken up, or given up. */
+  settled(): Promise<void>;
   /** Readiness false → drain_delay → no new connections, running answers finish → ledger flushed → everything closed. */
   close(): Promise<void>;
 }
@@ -96,7 +109,7 @@ interface Parts {
   server: HttpServer;
   state: State;
   extraKeys: readonly KeyEntry[];
-  simulatorUrl: SimulatorUrl;
+  runtimeParts: RuntimeParts;
 }
 
 /** From the bottom up; each thing that has to be closed adds itself to `closers`. */
@@ -121,12 +134,18 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   const tokens = openTokenCounter();
   closers.push(() => tokens.close());
   const simulatorUrl = simulatorOnDemand(closers);
-  const state: State = {
-    runtime: await buildRuntime(snapshot, clock, simulatorUrl),
-    phase: "starting",
-    refusing: false,
-  };
+  const means = providerMeans(clock, transport);
   const metrics = createMetrics();
+  const rings = new ProviderRings({
+    ...{ clock, random },
+    build: (config) => buildProvider(config, means),
+    tryOut: (provider, tenant) => tryCredential(plane, provider, tenant),
+    refetch: async (config) => options.refetchSecrets?.(config),
+    told: (event) => credentialNews({ log, metrics, credentialRefused: options.credentialRefused }, event),
+  });
+  closers.push(() => rings.close());
+  const runtimeParts: RuntimeParts = { clock, simulatorUrl, rings };
+  const state: State = { runtime: await buildRuntime(snapshot, runtimeParts), phase: "starting", refusing: false };
   const plane: DataPlane = {
     ...{ clock, random, transport, ledger, keys, tokens, log, metrics, waits },
     retryBudget: new RetryBudget(clock),
@@ -142,11 +161,12 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     databasePath,
     snapshot: () => state.runtime.snapshot,
     phase: () => state.phase,
+    credentialsAccepted: () => rings.whole,
   };
   const control = await openControl(options.control, seat);
   closers.push(() => control.close());
   const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
-  return { plane, keys, server, state, extraKeys, simulatorUrl };
+  return { plane, keys, server, state, extraKeys, runtimeParts };
 }
 
 function appOf(parts: Parts, port: number, closers: Closer[]): App {
@@ -155,7 +175,7 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
   let closing: Promise<void> | null = null;
   let turn: Promise<void> = Promise.resolve();
   const swap = async (snapshot: Snapshot): Promise<void> => {
-    state.runtime = await buildRuntime(snapshot, plane.clock, parts.simulatorUrl);
+    state.runtime = await buildRuntime(snapshot, parts.runtimeParts);
     parts.keys.setFixed([...snapshot.keys, ...parts.extraKeys]);
     const pools = poolsOf(snapshot);
     plane.transport.retain(pools);
@@ -165,6 +185,7 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
     port,
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
     phase: () => state.phase,
+    settled: () => turn,
     reconfigure(snapshot) {
       // One after the other: the last one asked for is the one that stays.
       const done = turn.then(() => swap(snapshot));
@@ -213,6 +234,22 @@ async function closeAll(closers: Closer[]): Promise<void> {
       // What cannot be closed is about to end with the process.
     }
   }
+}
+
+interface NewsDesk {
+  log: Log;
+  metrics: Metrics;
+  credentialRefused: AppOptions["credentialRefused"];
+}
+
+/** A credential was rotated, or its successor refused: for the log, the metrics, and whoever sends alerts. */
+function credentialNews({ log, metrics, credentialRefused }: NewsDesk, event: CredentialEvent): void {
+  const { kind, provider, tenant, generation } = event;
+  metrics.credential(provider, kind);
+  const facts = { provider, generation, ...(tenant !== null && { tenant }) };
+  if (kind === "rotated") return log.info("a new credential is in use", facts);
+  log.error("the provider refuses the new credential; the old one stays in use", facts);
+  credentialRefused?.(event);
 }
 
 function openControl(make: AppOptions["control"], seat: ControlSeat): Promise<ClosableDoor> {

@@ -85,7 +85,7 @@ function ask(
   const { deployment, provider, protocol, pool } = hop;
   const call = resourceCall(resource);
   const header = (name: string): string | undefined => exchange.header(name);
-  const { request, credential } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
+  const { request, credential, over } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
   const asked = (ready: UpstreamRequest): UpstreamRequest => ({
     ...ready,
     method: resource.method,
@@ -96,6 +96,7 @@ function ask(
   const attempt = new Attempt(
     {
       request: request instanceof Promise ? request.then(asked) : asked(request),
+      over,
       protocol,
       rewrite: (body) => dresser.reply(body),
       writer: null,

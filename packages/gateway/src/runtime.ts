@@ -2,22 +2,30 @@ import type { Deployment, ProviderConfig, Snapshot } from "./config/snapshot.ts"
 import type { Clock } from "./core/clock.ts";
 import { LIMITS } from "./core/limits.ts";
 import { bookPrice } from "./ledger/price-book.ts";
-import { buildProvider } from "./providers/build.ts";
+import { tokenPool } from "./providers/means.ts";
 import type { Provider } from "./providers/provider.ts";
+import type { ProviderRings, WantedProvider } from "./providers/provider-rings.ts";
 import type { Runtime } from "./stages/plane.ts";
+import { ownHealth } from "./stages/route.ts";
 
 /** Where the built-in simulator listens, started when the first provider of that kind appears. */
 export type SimulatorUrl = () => Promise<string>;
 
+/** What runtimes are made with. */
+export interface RuntimeParts {
+  clock: Clock;
+  simulatorUrl: SimulatorUrl;
+  /** Where providers live on from one snapshot to the next. */
+  rings: ProviderRings;
+}
+
 /** What a config snapshot is made into before requests read it. Fails, and changes nothing, when a provider cannot be built. */
-export async function buildRuntime(snapshot: Snapshot, clock: Clock, simulatorUrl: SimulatorUrl): Promise<Runtime> {
-  const providers = new Map<string, Provider>();
-  for (const config of snapshot.providers.values())
-    providers.set(config.name, buildProvider(await located(config, simulatorUrl)));
+export async function buildRuntime(snapshot: Snapshot, parts: RuntimeParts): Promise<Runtime> {
+  const { clock } = parts;
   const raw = new Map<string, Deployment>();
   return {
     snapshot,
-    providers,
+    ...(await buildProviders(snapshot, parts)),
     rawDeployment(provider, model) {
       const name = `${provider}/${model}`;
       const known = raw.get(name);
@@ -34,10 +42,41 @@ export async function buildRuntime(snapshot: Snapshot, clock: Clock, simulatorUr
   };
 }
 
-/** Names under which connections and retry budgets of a runtime are kept. */
+/** The shared providers, and those with a tenant's own credentials. From here on the rings know no others. */
+async function buildProviders(
+  snapshot: Snapshot,
+  { simulatorUrl, rings }: RuntimeParts,
+): Promise<Pick<Runtime, "providers" | "own">> {
+  const wanted: WantedProvider[] = [];
+  const want = async (config: ProviderConfig, tenant: string | null): Promise<void> =>
+    void wanted.push({ config: await located(config, simulatorUrl), tenant });
+  for (const config of snapshot.providers.values()) await want(config, null);
+  for (const { name, credentials } of snapshot.tenants.values())
+    for (const config of credentials?.values() ?? []) await want(config, name);
+  const built = rings.build(wanted);
+  built.commit();
+  const providers = new Map<string, Provider>();
+  const own = new Map<string, Map<string, Provider>>();
+  for (const [i, { config, tenant }] of wanted.entries()) {
+    const provider = built.providers[i];
+    if (!provider) continue;
+    if (tenant === null) providers.set(config.name, provider);
+    else own.set(tenant, (own.get(tenant) ?? new Map<string, Provider>()).set(config.name, provider));
+  }
+  return { providers, own };
+}
+
+/** Names under which connections and retry budgets of a runtime are kept; those of tenants with their own credentials too. */
 export function poolsOf(snapshot: Snapshot): Set<string> {
-  const pools = new Set(snapshot.deployments.keys());
-  for (const name of snapshot.providers.keys()) pools.add(`${name}/*`);
+  const pools = new Set<string>();
+  const add = (pool: string, provider: string): void => {
+    pools.add(pool);
+    for (const { name, credentials } of snapshot.tenants.values())
+      if (credentials?.has(provider)) pools.add(ownHealth(pool, name));
+  };
+  for (const { name, provider } of snapshot.deployments.values()) add(name, provider);
+  for (const name of snapshot.providers.keys()) add(`${name}/*`, name);
+  for (const name of snapshot.providers.keys()) pools.add(tokenPool(name));
   return pools;
 }
 

@@ -1,17 +1,21 @@
 import { resolve } from "node:path";
 import { createConsoleLinks } from "./admin/console-links.ts";
 import { createControlPlane } from "./admin/control-plane.ts";
-import type { ConfigState } from "./admin/parts.ts";
+import type { ConfigState, SecretsState } from "./admin/parts.ts";
 import { type App, type ClosableDoor, type ControlSeat, startApp } from "./app.ts";
 import { ConfigStore, type ReloadResult } from "./config/config-store.ts";
 import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
+import type { ProviderConfig } from "./config/snapshot.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Waits } from "./core/limits.ts";
 import type { Random } from "./core/random.ts";
+import { secretsIn } from "./core/secret.ts";
 import { probeModels } from "./http/probe-models.ts";
 import { bookPrice } from "./ledger/price-book.ts";
 import { openLedgerReaderThread } from "./ledger/reader-thread.ts";
+import { openSecrets } from "./open-secrets.ts";
+import type { SecretKeeper } from "./secrets/secret-keeper.ts";
 import type { Log } from "./telemetry/log.ts";
 import { VERSION } from "./version.ts";
 
@@ -50,11 +54,23 @@ export interface Gateway {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, clock, random, log } = options;
   const dataDir = resolve(environment.cwd, options.dataDir ?? (environment.get("SLUICEGATE_DATA_DIR") || "data"));
-  const store = await openConfig(options, dataDir);
+  let renew = async (): Promise<void> => {};
+  const secrets = openSecrets({
+    ...{ environment, clock, random },
+    changed: () => renew(),
+    told: (document, fault) => tellOfSecrets(log, document, fault),
+  });
+  const store = await openConfig(options, dataDir, secrets).catch((error: unknown) => {
+    secrets.close();
+    throw error;
+  });
   try {
+    secrets.refreshEvery(store.current.gateway.secretRefreshMs);
     const dev: DevKey | null = store.source.file === null ? devKey(dataDir, random) : null;
     const links = createConsoleLinks(clock, random);
     const startedAt = clock.now();
+    /** What the references last gave could be served. */
+    let renewed = true;
     const control = (seat: ControlSeat): Promise<ClosableDoor> => {
       // A report over many rows takes a while: it is read on a thread of its own.
       const reader = openLedgerReaderThread(seat.databasePath);
@@ -62,14 +78,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         ...{ ...seat, random, startedAt, reader, version: VERSION, consoleLinks: links },
         adminKeys: () => seat.snapshot().adminKeys,
         configState: () => stateOf(store),
+        secrets: () => secretsState(secrets, renewed && seat.credentialsAccepted()),
         reload: () => store.reload(),
       });
     };
     const app = await startApp({
       ...{ snapshot: store.current, dataDir, log, clock, random, control, waits: options.waits },
       extraKeys: dev ? [dev.entry] : [],
+      refetchSecrets: (config) => refetch(secrets, store, config, () => renew()),
     });
-    follow(store, app, log);
+    renew = async () => {
+      const result = await store.renew();
+      report(result, log);
+      renewed = result.ok;
+      await app.settled();
+    };
+    follow(store, app, secrets, log);
     return {
       url: app.url,
       key: dev?.text ?? null,
@@ -83,16 +107,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
       close: async () => {
         store.close();
+        secrets.close();
         await app.close();
       },
     };
   } catch (error) {
     store.close();
+    secrets.close();
     throw error;
   }
 }
 
-function openConfig(options: GatewayOptions, dataDir: string): Promise<ConfigStore> {
+function openConfig(options: GatewayOptions, dataDir: string, secrets: SecretKeeper): Promise<ConfigStore> {
   const { clock, log } = options;
   const load = {
     file: options.config,
@@ -104,6 +130,7 @@ function openConfig(options: GatewayOptions, dataDir: string): Promise<ConfigSto
     allowMissingSecrets: options.allowMissingSecrets,
     clock,
     probe: probeModels,
+    secrets,
     overrides: { port: options.port, host: options.host },
   };
   return ConfigStore.open(load, (result) => report(result, log)).then((store) => {
@@ -114,8 +141,9 @@ function openConfig(options: GatewayOptions, dataDir: string): Promise<ConfigSto
 }
 
 /** Every good reload reaches the app; one that it cannot build leaves what runs as it is. */
-function follow(store: ConfigStore, app: App, log: Log): void {
+function follow(store: ConfigStore, app: App, secrets: SecretKeeper, log: Log): void {
   store.onChange((next) => {
+    secrets.refreshEvery(next.gateway.secretRefreshMs);
     app.reconfigure(next).then(
       () => log.info("config reloaded", { revision: next.revision }),
       (error: unknown) =>
@@ -123,6 +151,29 @@ function follow(store: ConfigStore, app: App, log: Log): void {
     );
   });
   store.watch();
+}
+
+/** Reads anew what a provider's secrets come from: managers by the document, files and variables with the config. */
+async function refetch(
+  secrets: SecretKeeper,
+  store: ConfigStore,
+  config: ProviderConfig,
+  renew: () => Promise<void>,
+): Promise<void> {
+  const origins = new Set(secretsIn(config).map(({ origin }) => origin));
+  const documents = [...origins].map((origin) => store.source.documents.get(origin));
+  await secrets.refetch(new Set(documents.filter((document) => document !== undefined)));
+  if (documents.includes(undefined)) await renew();
+}
+
+function tellOfSecrets(log: Log, document: string, fault: string | null): void {
+  if (fault === null) log.info("a secret can be read again", { secret: document });
+  else log.warn("a secret cannot be read; its last value stays in use", { secret: document, cause: fault });
+}
+
+function secretsState(secrets: SecretKeeper, accepted: boolean): SecretsState {
+  const { state, oldestReadAt } = secrets.state();
+  return { state: accepted ? state : "degraded", oldestReadAt };
 }
 
 function report(result: ReloadResult, log: Log): void {

@@ -219,8 +219,8 @@ describe.each(APIS)("the Anthropic SDK on a deployment asked in %s", (api) => {
       context: [Anthropic.BadRequestError, 400, "invalid_request_error"],
       filter: [Anthropic.BadRequestError, 400, "invalid_request_error"],
     } as const;
-    for (const [name, [constructor, status, type]] of Object.entries(classes)) {
-      expect(await ask(name as ModelName), name).toMatchObject({ constructor, status, type });
+    for (const [name, [kind, status, type]] of Object.entries(classes)) {
+      expect(await ask(name as ModelName), name).toMatchObject({ constructor: kind, status, type });
     }
     expect(await ask("echo", { max_tokens: "many" })).toMatchObject({ constructor: Anthropic.BadRequestError });
     expect(await ask("context")).toMatchObject({ message: expect.stringContaining("prompt is too long") });

@@ -1,6 +1,12 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import {
+  type AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+} from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings } from "@langchain/google-genai";
@@ -99,7 +105,8 @@ describe.each(PAIRS)("LangChain's %s on a deployment asked in %s", (client, api)
       return (streamed ? whole(bound.stream(messages)) : bound.invoke(messages)) as Promise<AIMessage>;
     };
     // Its Responses client cannot force a tool.
-    const thinks = client === "ChatOpenAI, Responses" ? (["tool", "auto", 1] as const) : (["reason", "any", 1] as const);
+    const thinks =
+      client === "ChatOpenAI, Responses" ? (["tool", "auto", 1] as const) : (["reason", "any", 1] as const);
     for (const [name, choice, count] of [["parallel", "auto", 2] as const, thinks]) {
       const messages: BaseMessage[] = [new HumanMessage("both?")];
       const first = await run(name, choice, messages);

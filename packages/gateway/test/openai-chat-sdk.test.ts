@@ -97,7 +97,9 @@ describe.each(APIS)("the OpenAI SDK on a deployment asked in %s", (api) => {
     expect(first.choices[0]?.finish_reason).toBe("tool_calls");
     expect(first.usage).toMatchObject(billed());
     const calls = messageOf(first).tool_calls ?? [];
-    expect(calls.map((call) => call.type === "function" && [call.function.name, JSON.parse(call.function.arguments)])).toEqual([
+    expect(
+      calls.map((call) => call.type === "function" && [call.function.name, JSON.parse(call.function.arguments)]),
+    ).toEqual([
       ["get_weather", { city: "sample" }],
       ["get_time", { city: "sample" }],
     ]);
@@ -138,7 +140,9 @@ describe.each(APIS)("the OpenAI SDK on a deployment asked in %s", (api) => {
 
   test.each([false, true])("thoughts come and go back with their proof (streamed: %s)", async (streamed) => {
     const ask = asker(streamed, "reason");
-    const first = messageOf(await ask({ messages: HELLO, tools: TOOLS, tool_choice: "required", reasoning_effort: "low" }));
+    const first = messageOf(
+      await ask({ messages: HELLO, tools: TOOLS, tool_choice: "required", reasoning_effort: "low" }),
+    );
     expect(first.tool_calls).toHaveLength(1);
     const second = await ask({ messages: answered(first, ["12 degrees"]), tools: TOOLS });
     expect(messageOf(second).content).toBe("12 degrees");
@@ -167,7 +171,10 @@ describe.each(APIS)("the OpenAI SDK on a deployment asked in %s", (api) => {
 
   test("a picture, sampling, stop words and limits are understood alike", async () => {
     const stop = api === "responses" ? {} : { stop: ["END"] };
-    const answer = await asker(false, "mirror")({
+    const answer = await asker(
+      false,
+      "mirror",
+    )({
       messages: [
         { role: "system", content: "be brief" },
         {
@@ -190,7 +197,11 @@ describe.each(APIS)("the OpenAI SDK on a deployment asked in %s", (api) => {
   });
 
   test("a client that leaves takes its provider call with it", async () => {
-    const stream = await client.chat.completions.create({ model: alias("endless", api), messages: HELLO, stream: true });
+    const stream = await client.chat.completions.create({
+      model: alias("endless", api),
+      messages: HELLO,
+      stream: true,
+    });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
     await until("the simulator to see it leave", () => gateway.simulator.invoice().lines.at(-1)?.client_closed);
   });
@@ -208,9 +219,9 @@ describe.each(APIS)("the OpenAI SDK on a deployment asked in %s", (api) => {
       context: [OpenAI.BadRequestError, 400, "context_length_exceeded"],
       filter: [OpenAI.BadRequestError, 400, "content_filter"],
     } as const;
-    for (const [name, [constructor, status, code]] of Object.entries(classes)) {
+    for (const [name, [kind, status, code]] of Object.entries(classes)) {
       expect(await ask(name as ModelName), name).toMatchObject({
-        ...{ constructor, status, code, requestID: expect.stringMatching(/^req_/) },
+        ...{ constructor: kind, status, code, requestID: expect.stringMatching(/^req_/) },
       });
     }
     expect(await ask("context")).toMatchObject({ message: expect.stringContaining("maximum context length") });

@@ -76,11 +76,13 @@ function bytesOf(text: string): string {
 
 function expectUpstream(exchange: Exchange, record: TrafficRecord, source: ChatSource, asksUsage: boolean): void {
   const { path, headers, body } = exchange.upstream;
-  expect(path).toBe(`/${source.file}/v1/chat/completions`);
+  expect(path).toBe(`/${source.file}${source.path ?? "/v1/chat/completions"}`);
   expect(body).toBe(requestOf(record, source, asksUsage).upstream);
   const { host: _, ...rest } = headers;
   expect(rest).toEqual({
-    authorization: `Bearer ${upstreamKey(source)}`,
+    ...(source.keyHeader
+      ? { [source.keyHeader]: upstreamKey(source) }
+      : { authorization: `Bearer ${upstreamKey(source)}` }),
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),
     "accept-encoding": "identity",

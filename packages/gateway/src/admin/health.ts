@@ -9,7 +9,7 @@ export interface Health {
   uptime_s: number;
   store: { kind: string; state: "ok" | "degraded" | "down" };
   ledger: { kind: string; state: "ok" | "degraded" | "down"; spooled_rows: number };
-  secrets: { state: "ok"; oldest_refresh_s: number };
+  secrets: { state: "ok" | "degraded"; oldest_refresh_s: number };
   config: { revision: string; loaded_at: string; state: "ok" | "last_good" };
   deployments: { name: string; circuit: "closed" | "open" | "half_open" }[];
   open_circuits: number;
@@ -20,9 +20,11 @@ export function healthOf(parts: ControlParts): Health {
   const now = parts.clock.now();
   const config = parts.configState();
   const ledger = parts.ledger.state();
+  const secrets = parts.secrets();
   const phase = parts.phase();
   const { deployments, gateway } = parts.snapshot();
-  const whole = phase === "ready" && ledger === "ok" && config.state === "ok" && parts.ledger.accepting();
+  const intact = ledger === "ok" && config.state === "ok" && secrets.state === "ok";
+  const whole = phase === "ready" && intact && parts.ledger.accepting();
   return {
     status: phase === "draining" ? "draining" : whole ? "ok" : "degraded",
     version: parts.version,
@@ -30,8 +32,8 @@ export function healthOf(parts: ControlParts): Health {
     uptime_s: seconds(now - parts.startedAt),
     store: { kind: "memory", state: "ok" },
     ledger: { kind: "sqlite", state: ledger, spooled_rows: parts.ledger.spooledRows() },
-    // Secrets are read with the config and not again until the next one.
-    secrets: { state: "ok", oldest_refresh_s: seconds(now - config.loadedAt) },
+    // Those of variables and files are as old as the config that was read with them.
+    secrets: { state: secrets.state, oldest_refresh_s: seconds(now - (secrets.oldestReadAt ?? config.loadedAt)) },
     config: { revision: config.revision, loaded_at: new Date(config.loadedAt).toISOString(), state: config.state },
     deployments: [...deployments.keys()].map((name) => ({ name, circuit: "closed" })),
     open_circuits: 0,
@@ -42,10 +44,11 @@ export function healthOf(parts: ControlParts): Health {
 export function healthRoutes(app: FastifyInstance, parts: ControlParts): void {
   app.get("/healthz", async () => ({ status: "ok" }));
   app.get("/readyz", async (_request, reply) => {
-    const { ledger, config } = healthOf(parts);
+    const { ledger, config, secrets } = healthOf(parts);
     const phase = parts.phase();
     // What is degraded is told, and is no reason to send the traffic elsewhere.
-    const degraded = [...(ledger.state === "ok" ? [] : ["ledger"]), ...(config.state === "ok" ? [] : ["config"])];
+    const states = Object.entries({ ledger, config, secrets });
+    const degraded = states.flatMap(([name, { state }]) => (state === "ok" ? [] : [name]));
     return reply.code(phase === "ready" ? 200 : 503).send({ status: phase, degraded });
   });
   app.get("/v1/health", async (_request, reply) => {

@@ -34,6 +34,11 @@ function traffic(reading: MetricsReading): Family[] {
     counter("cost_usd_total", "What was used, in US dollars.", [{ value: reading.costMicroUsd / 1_000_000 }]),
     counter("failovers_total", "Requests that moved on to another deployment.", [{ value: reading.failovers }]),
     counter("retries_total", "Calls repeated to the same deployment.", [{ value: reading.retries }]),
+    counter(
+      "credential_generations_total",
+      "New credentials of providers, by what came of them.",
+      reading.credentials.map(({ provider, result, count }) => ({ labels: { provider, result }, value: count })),
+    ),
     overhead(reading.overhead),
     { name: "in_flight", help: "Requests running now.", type: "gauge", samples: [{ value: reading.inFlight }] },
   ];

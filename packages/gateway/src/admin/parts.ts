@@ -25,6 +25,12 @@ export interface ConfigState {
   state: "ok" | "last_good";
 }
 
+/** Where the secrets stand. `oldestReadAt` is epoch ms; null: none is kept besides those of the config. */
+export interface SecretsState {
+  state: "ok" | "degraded";
+  oldestReadAt: number | null;
+}
+
 /** What came of reading the config again: `ok` false means that the old one still holds. */
 interface ReloadResult {
   ok: boolean;
@@ -51,6 +57,7 @@ export interface ControlParts {
   adminKeys(): readonly AdminKey[];
   phase(): Phase;
   configState(): ConfigState;
+  secrets(): SecretsState;
   /** Reads the config again. Absent: this gateway cannot, and `/admin/config/reload` does not exist. */
   reload?(): Promise<ReloadResult>;
 }

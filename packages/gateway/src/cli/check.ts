@@ -37,16 +37,22 @@ async function check(context: CliContext, file: string | undefined, options: Che
   const { loadConfig } = await import("../config/load.ts");
   const { formatProblems, problemsJson } = await import("../config/report.ts");
   const { bookPrice } = await import("../ledger/price-book.ts");
+  const { openSecrets } = await import("../open-secrets.ts");
+  const { systemRandom } = await import("../core/random.ts");
   const now = context.clock.now();
+  const environment = context.environment();
+  const secrets = openSecrets({ environment, clock: context.clock, random: systemRandom() });
   const loaded = await loadConfig({
     file,
     envName: options.env,
-    environment: context.environment(),
+    environment,
+    secrets,
     dataDir: null,
     bookPrice: (kind, preset, model) => bookPrice(kind, preset, model, now)?.prices ?? [],
     allowMissingSecrets: options.allowMissingSecrets,
     clock: context.clock,
   });
+  secrets.close();
   const code = loaded.snapshot === null ? 1 : 0;
   if (options.json) {
     context.write(`${problemsJson(loaded.problems)}\n`);

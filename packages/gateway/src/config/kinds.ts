@@ -1,20 +1,32 @@
+import { awsRegion, bedrockUrl } from "./aws-region.ts";
+import type { Environment } from "./env.ts";
 import type { ProviderKind } from "./snapshot.ts";
 
 /** Keys of a provider that only some kinds have. */
 export const KIND_KEYS = [
   ...(["endpoint", "api_version", "entra"] as const),
   ...(["project", "location", "credentials", "token_url"] as const),
+  ...(["region", "role_arn", "profile"] as const),
 ] as const;
 
 /** One of them. */
 export type KindKey = (typeof KIND_KEYS)[number];
+
+/** Keys that say who calls: what a tenant may bring of its own. Which of them a kind has is the kind's business. */
+export const CREDENTIAL_KEYS = ["api_key", "entra", "credentials"] as const;
+
+/** One of them. */
+export type CredentialKey = (typeof CREDENTIAL_KEYS)[number];
 
 /** What is known of a kind of provider before anything is said about one: data, so that one more kind is one more row. */
 export interface KindFacts {
   /** What the vendor's SDK takes; null: there is none by default. */
   baseUrl: string | null;
   /** The same where it follows from the provider's own keys; undefined: from these it does not. */
-  baseUrlFrom?: (keys: { location?: string | undefined }) => string | undefined;
+  baseUrlFrom?: (
+    keys: { location?: string | undefined; region?: string | undefined },
+    environment: Pick<Environment, "get">,
+  ) => string | undefined;
   /** Its SDK takes the host alone, and calls add the version. */
   hostOnly: boolean;
   /** The vendor refuses calls without a key. */
@@ -25,6 +37,8 @@ export interface KindFacts {
   auth: { header: string; prefix: string };
   /** A vendor's model names may float. */
   vendor: boolean;
+  /** What a credential is that is written as one text; default: `api_key`. */
+  credential?: CredentialKey;
   /** Which of the keys that are not everybody's it has; none by default. */
   keys?: readonly KindKey[];
   /** What of a base URL's end calls add themselves, where that is more than a version. */
@@ -82,11 +96,26 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "GOOGLE_API_KEY",
     auth: { header: "x-goog-api-key", prefix: "" },
     vendor: true,
+    credential: "credentials",
     keys: ["project", "location", "credentials", "token_url"],
     modelFault: (model) =>
       /^publishers\/(?!(?:google|anthropic)\/models\/[^/]+$)/.test(model)
         ? "is of a publisher whose API this build does not speak on Vertex; it speaks publishers/google/models/… and publishers/anthropic/models/…"
         : null,
+  },
+  bedrock: {
+    baseUrl: null,
+    baseUrlFrom: (keys, environment) => {
+      const region = awsRegion(keys, environment);
+      return region === undefined ? undefined : bedrockUrl(region);
+    },
+    hostOnly: true,
+    needsKey: false,
+    keyVariable: "AWS_BEARER_TOKEN_BEDROCK",
+    auth: BEARER,
+    vendor: true,
+    keys: ["region", "role_arn", "profile"],
+    adds: /\/model(?:\/.*)?$|\/v\d+[a-z0-9]*$/i,
   },
   "openai-compatible": {
     baseUrl: null,

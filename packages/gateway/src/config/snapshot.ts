@@ -9,6 +9,7 @@ export type ProviderKind =
   | "anthropic"
   | "gemini"
   | "vertex"
+  | "bedrock"
   | "simulator";
 
 /** How Entra ID is asked for tokens. `proxy` is that of the token calls; a machine's own endpoint has none. */
@@ -45,6 +46,18 @@ export interface VertexConfig {
   google: GoogleAuthConfig | null;
 }
 
+/** What only kind bedrock is told: where, and as whom. */
+export interface AwsConfig {
+  /** Empty where nothing is signed and `base_url` says where. */
+  region: string;
+  /** A role that is assumed with the credentials found. */
+  roleArn: string | null;
+  /** A profile of AWS's own files. */
+  profile: string | null;
+  /** Keys of the environment; null: whatever AWS's own chain finds. */
+  keys: { accessKeyId: string; secretAccessKey: Secret; sessionToken: Secret | null } | null;
+}
+
 /** An account at a vendor, or a server of one's own. */
 export interface ProviderConfig {
   name: string;
@@ -67,6 +80,8 @@ export interface ProviderConfig {
   azure?: AzureConfig;
   /** Present for kind vertex. */
   vertex?: VertexConfig;
+  /** Present for kind bedrock. */
+  aws?: AwsConfig;
 }
 
 /** Timeouts of one deployment, ms. `null`: not set here (ruling 4 gives the default). */
@@ -126,6 +141,8 @@ export interface Tenant {
   defaults: { classification: string | null };
   teams: string[];
   applications: string[];
+  /** Providers as this tenant calls them, with credentials of its own; absent: none. By the provider's name. */
+  credentials?: ReadonlyMap<string, ProviderConfig>;
 }
 
 /** A client credential, by hash. */
@@ -161,6 +178,8 @@ export interface GatewayConfig {
   bodyLimitBytes: number;
   drainDelayMs: number;
   drainTimeoutMs: number;
+  /** How long a value of a secret manager is used before it is read anew. */
+  secretRefreshMs: number;
   expose: "full" | "minimal";
 }
 

@@ -84,9 +84,19 @@ export const STARTER_PROVIDERS: readonly StarterProvider[] = [
   },
 ];
 
+/**
+ * A key and an address make kind azure-openai. What is deployed there cannot be known: `azure/NAME` asks for the deployment
+ * NAME, and only where nobody else answers do the aliases lead to the names that Azure itself proposes.
+ */
+export const AZURE_STARTER = {
+  name: "azure",
+  keyVariable: "AZURE_OPENAI_API_KEY",
+  endpointVariable: "AZURE_OPENAI_ENDPOINT",
+  models: { default: "gpt-4o", fast: "gpt-4o-mini" },
+} as const;
+
 /** Variables that would make a provider, or a store, which this build does not have. */
 export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
-  { variable: "AZURE_OPENAI_API_KEY", what: "kind `azure-openai`" },
   { variable: "MISTRAL_API_KEY", what: "kind `mistral`" },
   { variable: "COHERE_API_KEY", what: "kind `cohere`" },
   { variable: "AWS_ACCESS_KEY_ID", what: "kind `bedrock`" },

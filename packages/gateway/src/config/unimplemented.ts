@@ -22,7 +22,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   ],
   gateway: ["workers", "strict_pins", "cors", "tls", "gate"],
   ledger: ["retention"],
-  "providers.*": [...["limits", "region", "role_arn", "profile"], ...["probe", "package", "options"]],
+  "providers.*": [...["limits"], ...["probe", "package", "options"]],
   "deployments.*": [
     ...["expected_latency", "max_classification", "tenants", "context_window"],
     ...["capabilities", "retires", "limits", "breaker"],
@@ -43,7 +43,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
     ...["prompt", "guardrails", "pin"],
   ],
   "routes.*.chain.*": ["weight"],
-  "tenants.*": ["limits", "budgets", "runaway", "credentials", "allow", "content_log"],
+  "tenants.*": ["limits", "budgets", "runaway", "allow", "content_log"],
   "tenants.*.defaults": ["residency"],
   "tenants.*.teams.*": ["limits", "budgets"],
   "tenants.*.applications.*": ["limits", "budgets"],
@@ -53,7 +53,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "providers.*.kind": ["bedrock", "cohere", "mistral", "ai-sdk"],
+  "providers.*.kind": ["cohere", "mistral", "ai-sdk"],
   "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
 };
 

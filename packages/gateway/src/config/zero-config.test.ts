@@ -59,7 +59,7 @@ describe("without a config", () => {
       "FIREWORKS",
       "CEREBRAS",
     ];
-    const skipped = ["AZURE_OPENAI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"];
+    const skipped = ["MISTRAL_API_KEY", "COHERE_API_KEY"];
     const all = [...made.map((name) => `${name}_API_KEY`), ...skipped, "AWS_ACCESS_KEY_ID", "REDIS_URL"];
     const loaded = await load(Object.fromEntries(all.map((name) => [name, "x"])));
     expect([...(loaded.snapshot?.providers.keys() ?? [])]).toEqual(made.map((name) => name.toLowerCase()));
@@ -67,8 +67,34 @@ describe("without a config", () => {
       [...skipped, "AWS_ACCESS_KEY_ID", "REDIS_URL"].map((name) => `warning ${name}`),
     );
     expect(lines(loaded)[0]).toBe(
-      "- warning AZURE_OPENAI_API_KEY: AZURE_OPENAI_API_KEY is set, but this build does not implement kind `azure-openai`; it is not used",
+      "- warning MISTRAL_API_KEY: MISTRAL_API_KEY is set, but this build does not implement kind `mistral`; it is not used",
     );
+  });
+});
+
+describe("Azure, whose deployments' names cannot be known", () => {
+  const azure = { AZURE_OPENAI_API_KEY: "key", AZURE_OPENAI_ENDPOINT: "https://bank.openai.azure.com/" };
+
+  test("alone, leads the aliases to the names that Azure proposes", async () => {
+    const loaded = await load(azure);
+    expect(loaded.problems).toEqual([]);
+    expect(chains(loaded)).toEqual({ default: ["azure/gpt-4o"], fast: ["azure/gpt-4o-mini"] });
+    expect(loaded.snapshot?.tenants.get("default")?.models?.allow).toEqual(["*", "azure/*"]);
+    const provider = loaded.snapshot?.providers.get("azure");
+    expect(provider).toMatchObject({ kind: "azure-openai", baseUrl: "https://bank.openai.azure.com" });
+    expect(provider?.apiKey?.reveal()).toBe("key");
+  });
+
+  test("beside others, is asked by name alone", async () => {
+    const loaded = await load({ ...azure, ANTHROPIC_API_KEY: "sk-ant" });
+    expect(chains(loaded).default).toEqual(["anthropic/claude-sonnet-4-5-20250929"]);
+    expect(loaded.snapshot?.tenants.get("default")?.models?.allow).toEqual(["*", "anthropic/*", "azure/*"]);
+  });
+
+  test("without an address is told of, and not used", async () => {
+    const loaded = await load({ AZURE_OPENAI_API_KEY: "key" });
+    expect([...(loaded.snapshot?.providers.keys() ?? [])]).toEqual(["sim"]);
+    expect(lines(loaded)[0]).toContain("AZURE_OPENAI_ENDPOINT is not, so there is nowhere to call");
   });
 });
 

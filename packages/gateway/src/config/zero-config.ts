@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { BOUNDS } from "./bounds.ts";
 import type { Environment } from "./env.ts";
 import { NOWHERE, type Problems } from "./problems.ts";
-import { LOCAL_SERVERS, STARTER_PROVIDERS, UNSUPPORTED_VARIABLES } from "./starter-models.ts";
+import { AZURE_STARTER, LOCAL_SERVERS, STARTER_PROVIDERS, UNSUPPORTED_VARIABLES } from "./starter-models.ts";
 import { fromValue, type MapNode } from "./yaml/node.ts";
 
 /**
@@ -37,8 +37,12 @@ export async function zeroConfig(
   const vendors = vendorsFound(options.environment);
   const local = options.probe ? await localServers(options.probe, options.port ?? OWN_PORT, options.clock) : [];
   const found = [...vendors, ...local];
+  const azure = azureFound(options.environment, problems);
+  const answering = found.length > 0 ? [...found] : [azure ?? SIMULATOR];
+  if (azure) found.push(azure);
   if (found.length === 0) found.push(SIMULATOR);
-  const chain = (alias: "default" | "fast"): string[] => found.map(({ name, models }) => `${name}/${models[alias]}`);
+  const chain = (alias: "default" | "fast"): string[] =>
+    answering.map(({ name, models }) => `${name}/${models[alias]}`);
   const tree = fromValue(
     {
       providers: Object.fromEntries(found.map(({ name, config }) => [name, config])),
@@ -65,6 +69,21 @@ function vendorsFound(environment: Environment): Found[] {
       models,
     }),
   );
+}
+
+/** Azure, where both its variables are set. Its own are told apart by the resource, so one without the other is a slip. */
+function azureFound(environment: Environment, problems: Problems): Found | null {
+  const { name, keyVariable, endpointVariable, models } = AZURE_STARTER;
+  const [key, endpoint] = [environment.get(keyVariable), environment.get(endpointVariable)];
+  if (key && endpoint) {
+    const config = { kind: "azure-openai", endpoint: `env:${endpointVariable}`, api_key: `env:${keyVariable}` };
+    return { name, config, models };
+  }
+  if (key) {
+    const message = `${keyVariable} is set, but ${endpointVariable} is not, so there is nowhere to call; it is not used`;
+    problems.warn(NOWHERE, keyVariable, message);
+  }
+  return null;
 }
 
 function warnUnsupported(environment: Environment, problems: Problems): void {

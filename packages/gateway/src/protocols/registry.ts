@@ -1,5 +1,7 @@
 import { anthropicCountTokens } from "./anthropic-count-tokens/index.ts";
 import { anthropicMessages } from "./anthropic-messages/index.ts";
+import { bedrockConverse } from "./bedrock-converse/index.ts";
+import { bedrockEmbeddings } from "./bedrock-embeddings/index.ts";
 import { geminiCountTokens } from "./gemini-count-tokens/index.ts";
 import { geminiEmbeddings } from "./gemini-embeddings/index.ts";
 import { geminiGenerate } from "./gemini-generate/index.ts";
@@ -23,6 +25,8 @@ export const PROTOCOLS: readonly Protocol[] = [
   geminiGenerate,
   geminiEmbeddings,
   geminiCountTokens,
+  bedrockConverse,
+  bedrockEmbeddings,
 ];
 
 /** A client's call, known by its path. */

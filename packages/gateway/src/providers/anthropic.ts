@@ -8,6 +8,7 @@ export function anthropic(config: ProviderConfig): Provider {
   return jsonProvider({
     config,
     baseUrl: config.baseUrl ?? "https://api.anthropic.com",
+    modelsPath: "/v1/models",
     quirks: { maxTokensField: null, streamOptions: false, reasoningInOutput: true },
     protocols: [anthropicMessages, anthropicCountTokens],
     defaultAuth: { header: "x-api-key", prefix: "" },

@@ -32,10 +32,11 @@ export interface Authenticator {
   readonly current: CredentialUse | null;
   /**
    * The provider has refused this credential: whoever can looks for a newer one at once. True: there is one, or a fresh
-   * token, and the call that was refused may be made again with it.
+   * token, and the call that was refused may be made again with it. `answeredAt`: when, by the provider's own clock (epoch ms,
+   * NaN where it did not say): a signature may have been too old, or not yet due.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most credentials have no more to say than that they are told.
-  refused(use: CredentialUse): void | boolean | Promise<boolean>;
+  refused(use: CredentialUse, answeredAt?: number): void | boolean | Promise<boolean>;
   close(): void;
 }
 

@@ -1,20 +1,27 @@
 import type { ProviderConfig, ProviderKind } from "../config/snapshot.ts";
 import { anthropic } from "./anthropic.ts";
+import { azureOpenai } from "./azure-openai.ts";
+import { bedrock } from "./bedrock.ts";
 import { gemini } from "./gemini.ts";
+import type { ProviderMeans } from "./means.ts";
 import { openai } from "./openai.ts";
 import { openaiCompatible } from "./openai-compatible.ts";
 import type { Provider } from "./provider.ts";
 import { simulator } from "./simulator.ts";
+import { vertex } from "./vertex.ts";
 
-const KINDS: Readonly<Record<ProviderKind, (config: ProviderConfig) => Provider>> = {
+const KINDS: Readonly<Record<ProviderKind, (config: ProviderConfig, means: ProviderMeans) => Provider>> = {
   gemini,
   openai,
+  "azure-openai": azureOpenai,
+  vertex,
+  bedrock,
   "openai-compatible": openaiCompatible,
   anthropic,
   simulator,
 };
 
 /** The provider a config entry describes. Adding a kind is a file here and a line in the table. */
-export function buildProvider(config: ProviderConfig): Provider {
-  return KINDS[config.kind](config);
+export function buildProvider(config: ProviderConfig, means: ProviderMeans): Provider {
+  return KINDS[config.kind](config, means);
 }

@@ -34,6 +34,18 @@ export const OPENAI: ChatQuirks = {
   },
 };
 
+/** Azure's dated versions: what OpenAI's models took when the last of them was made, the v1 surface taking the rest. */
+export const AZURE_DATED: ChatQuirks = {
+  takes: {
+    ...USUAL,
+    parallel_tool_calls: O_MODELS,
+    reasoning_effort: THINKING,
+    // Older models are called by versions that know `max_tokens` alone.
+    max_completion_tokens: THINKING,
+    text_parts: true,
+  },
+};
+
 /** The simulator: OpenAI's servers, whatever its models are called. */
 export const SIMULATOR: ChatQuirks = {
   takes: {

@@ -3,6 +3,7 @@ import type { ProviderConfig } from "../config/snapshot.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Protocol } from "../protocols/protocol.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { Generation, secretsFingerprint } from "./generation.ts";
 import type { Prepared, Provider, Wanted } from "./provider.ts";
@@ -26,7 +27,7 @@ export interface RingParts {
   random: Random;
   build(config: ProviderConfig): Provider;
   /** Makes a real, cheap call. */
-  tryOut(provider: Provider): Promise<Verdict>;
+  tryOut(provider: Provider, tenant: string | null): Promise<Verdict>;
   /** Reads what the secrets come from anew; whatever is new has been offered when it resolves. */
   refetch(config: ProviderConfig): Promise<void>;
   told(event: CredentialEvent): void;
@@ -50,6 +51,7 @@ const PAST_SECRETS_MAX = 64;
  */
 export class CredentialRing implements Provider {
   readonly authenticator: Authenticator;
+  readonly protocolsOf?: (model: string) => readonly Protocol[];
   readonly #parts: RingParts;
   readonly #tenant: string | null;
   #current: Generation;
@@ -69,13 +71,16 @@ export class CredentialRing implements Provider {
     this.#tenant = tenant;
     this.#last = generation;
     this.#current = new Generation(generation, provider, this.#owner);
+    if (provider.protocolsOf) {
+      this.protocolsOf = (model) => this.#current.provider.protocolsOf?.(model) ?? this.protocols;
+    }
     const currentUse = (): CredentialUse | null => this.#currentUse();
     this.authenticator = {
       get current() {
         return currentUse();
       },
       authenticate: (request) => this.#current.provider.authenticator.authenticate(request),
-      refused: (use) => this.#refused(use),
+      refused: (use, answeredAt) => this.#refused(use, answeredAt),
       close: () => this.close(),
     };
   }
@@ -147,7 +152,7 @@ export class CredentialRing implements Provider {
 
   #try(candidate: Generation): void {
     this.#trials++;
-    this.#trial = this.#parts.tryOut(candidate.provider).then(
+    this.#trial = this.#parts.tryOut(candidate.counted(), this.#tenant).then(
       (verdict) => this.#judge(candidate, verdict),
       () => this.#judge(candidate, "unclear"),
     );
@@ -212,12 +217,14 @@ export class CredentialRing implements Provider {
   }
 
   /** A call was refused: is there, or can there be found, another credential that it may be made with again? */
-  async #refused(use: CredentialUse): Promise<boolean> {
+  async #refused(use: CredentialUse, answeredAt?: number): Promise<boolean> {
     const { number } = this.#current;
     if (use.generation !== number) return use.generation < number;
     this.#current.refusedAt = this.#parts.clock.monotonic();
     if (this.#candidate && !this.#candidateRefused) await this.#trial;
     if (this.#current.number !== number) return true;
+    // A token that is made from a credential may be out of date while that is not.
+    if (await this.#current.refused(use, answeredAt)) return true;
     this.#renewal ??= this.#renew(this.#current).finally(() => {
       this.#renewal = null;
     });
@@ -225,10 +232,6 @@ export class CredentialRing implements Provider {
   }
 
   async #renew(refused: Generation): Promise<boolean> {
-    const { authenticator } = refused.provider;
-    // Tokens that are made from a credential may be out of date while it is not.
-    const own = authenticator.current;
-    if (own !== null && (await authenticator.refused(own)) === true) return true;
     const now = this.#parts.clock.monotonic();
     if (this.#soughtAt !== null && now - this.#soughtAt < RENEW_GAP_MS) return false;
     await this.#parts.refetch(refused.provider.config).catch(() => {});

@@ -9,6 +9,7 @@ export function gemini(config: ProviderConfig): Provider {
   return jsonProvider({
     config,
     baseUrl: config.baseUrl ?? "https://generativelanguage.googleapis.com",
+    modelsPath: "/v1beta/models?pageSize=1",
     quirks: { maxTokensField: null, streamOptions: false, reasoningInOutput: false },
     protocols: [geminiGenerate, geminiEmbeddings, geminiCountTokens],
     defaultAuth: { header: "x-goog-api-key", prefix: "" },

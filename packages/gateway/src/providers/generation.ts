@@ -13,6 +13,10 @@ export class Generation {
   readonly fingerprint: string;
   /** When a call that used it was last refused, monotonic ms. */
   refusedAt: number | null = null;
+  /** The authenticator's own words behind those of the last use: tokens come and go within a generation. */
+  readonly #inner = new WeakMap<CredentialUse, CredentialUse>();
+  #lastInner: CredentialUse | null = null;
+  #lastUse: CredentialUse;
   #calls = 0;
   #dropped = false;
 
@@ -20,6 +24,7 @@ export class Generation {
     this.number = number;
     this.provider = provider;
     this.use = { name: provider.config.name, generation: number, owner };
+    this.#lastUse = this.use;
     this.fingerprint = secretsFingerprint(provider.config);
   }
 
@@ -33,6 +38,11 @@ export class Generation {
     return secretsIn(this.provider.config);
   }
 
+  /** The provider with its calls counted, and named after this generation. */
+  counted(): Provider {
+    return { ...this.provider, request: (wanted) => this.request(wanted) };
+  }
+
   /** A call of this generation, counted until it is over. */
   request(wanted: Wanted): Prepared {
     const prepared = this.provider.request(wanted);
@@ -40,7 +50,7 @@ export class Generation {
     let isOver = false;
     return {
       ...prepared,
-      credential: named(prepared.credential, this.use),
+      credential: this.#named(prepared.credential),
       over: () => {
         if (isOver) return;
         isOver = true;
@@ -50,10 +60,36 @@ export class Generation {
     };
   }
 
+  /** Its authenticator hears of a refusal. True: it has, or gets, something else to show. */
+  async refused(use: CredentialUse, answeredAt?: number): Promise<boolean> {
+    const inner = this.#inner.get(use);
+    return inner !== undefined && (await this.provider.authenticator.refused(inner, answeredAt)) === true;
+  }
+
   /** No new call uses it: it ends with the last of those that do. */
   drop(): void {
     this.#dropped = true;
     this.#closeWhenIdle();
+  }
+
+  /** What a call proved itself with, in the words of the ring: known when the credential is. */
+  #named(credential: Prepared["credential"]): Prepared["credential"] {
+    if (credential.use !== null) return { use: this.#useFor(credential.use) };
+    const useFor = (inner: CredentialUse): CredentialUse => this.#useFor(inner);
+    return {
+      get use() {
+        return credential.use === null ? null : useFor(credential.use);
+      },
+    };
+  }
+
+  #useFor(inner: CredentialUse): CredentialUse {
+    if (inner !== this.#lastInner) {
+      this.#lastInner = inner;
+      this.#lastUse = { ...this.use };
+      this.#inner.set(this.#lastUse, inner);
+    }
+    return this.#lastUse;
   }
 
   #closeWhenIdle(): void {
@@ -64,14 +100,4 @@ export class Generation {
 /** A short name of a config's secrets: another one as soon as any of them changes. */
 export function secretsFingerprint(config: ProviderConfig): string {
   return hash("sha256", JSON.stringify(secretsIn(config).map((secret) => secret.reveal())));
-}
-
-/** What the call proved itself with, in the words of the ring: known when the credential is. */
-function named(inner: Prepared["credential"], use: CredentialUse): Prepared["credential"] {
-  if (inner.use !== null) return { use };
-  return {
-    get use() {
-      return inner.use === null ? null : use;
-    },
-  };
 }

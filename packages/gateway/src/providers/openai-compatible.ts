@@ -1,4 +1,4 @@
-import { type ChatApi, presetNamed } from "../config/presets.ts";
+import { type ChatApi, type PresetName, presetNamed } from "../config/presets.ts";
 import type { ProviderConfig } from "../config/snapshot.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import { openaiCompletions } from "../protocols/openai-completions/index.ts";
@@ -12,6 +12,11 @@ import { jsonProvider, type Provider } from "./provider.ts";
 /** A server nobody has described: it is taken at its word that it speaks the protocol. */
 const PLAIN: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOutput: null, ...UNKNOWN };
 
+/** Servers that show their list of models to nobody without a key; the others' lists prove nothing. */
+const KEYED_LISTS: ReadonlySet<PresetName> = new Set<PresetName>([
+  ...(["groq", "together", "fireworks", "deepseek", "xai", "cerebras", "moonshot"] as const),
+]);
+
 const CHAT_APIS: Readonly<Record<ChatApi, readonly Protocol[]>> = { chat: [openaiChat], responses: RESPONSES_API };
 
 /** Any server that speaks OpenAI's protocol; what it wants different is its preset's row. */
@@ -24,6 +29,7 @@ export function openaiCompatible(config: ProviderConfig): Provider {
     config,
     baseUrl,
     quirks: preset ? { ...preset, ...BY_PRESET[preset.name] } : PLAIN,
+    modelsPath: preset && KEYED_LISTS.has(preset.name) ? "/models" : undefined,
     protocols: [...chat, openaiEmbeddings, openaiCompletions, ...OPENAI_ENDPOINTS],
   });
 }

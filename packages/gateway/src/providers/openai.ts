@@ -12,6 +12,7 @@ export function openai(config: ProviderConfig): Provider {
   return jsonProvider({
     config,
     baseUrl: config.baseUrl ?? "https://api.openai.com/v1",
+    modelsPath: "/models",
     quirks: { maxTokensField: null, streamOptions: true, reasoningInOutput: true, ...OPENAI },
     protocols: [openaiChat, ...RESPONSES_API, openaiEmbeddings, openaiCompletions, ...OPENAI_ENDPOINTS],
   });

@@ -21,6 +21,7 @@ interface Step {
   key: string;
   address: string;
   ring: CredentialRing;
+  provider: Provider;
   isNew: boolean;
   offer: (() => void) | null;
 }
@@ -36,7 +37,13 @@ export class ProviderRings {
 
   /** Builds all that a snapshot wants. Throws, and has changed nothing, when one of them cannot be built. */
   build(wanted: readonly WantedProvider[]): BuiltProviders {
-    const steps = wanted.map((one) => this.#step(one));
+    const steps: Step[] = [];
+    try {
+      for (const one of wanted) steps.push(this.#step(one));
+    } catch (error) {
+      for (const { provider } of steps) provider.authenticator.close();
+      throw error;
+    }
     return { providers: steps.map(({ ring }) => ring), commit: () => this.#commit(steps) };
   }
 
@@ -57,11 +64,11 @@ export class ProviderRings {
     const provider = this.#parts.build(config);
     if (known && known.address === address) {
       const { ring } = known;
-      return { key, address, ring, isNew: false, offer: () => ring.offer(config, provider) };
+      return { key, address, ring, provider, isNew: false, offer: () => ring.offer(config, provider) };
     }
     // Elsewhere, what was known of the old credential says nothing; only the numbers go on.
     const ring = new CredentialRing(this.#parts, provider, tenant, (known?.ring.lastGeneration ?? 0) + 1);
-    return { key, address, ring, isNew: true, offer: null };
+    return { key, address, ring, provider, isNew: true, offer: null };
   }
 
   #commit(steps: readonly Step[]): void {

@@ -1,6 +1,7 @@
 import type { CredentialUse } from "@sluicegate/contract";
 import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
+import type { Secret } from "../core/secret.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
 import { accountToken } from "../protocols/account-token.ts";
 import type { Protocol, Quirks, Target } from "../protocols/protocol.ts";
@@ -99,11 +100,26 @@ export function jsonProvider(parts: ProviderParts): Provider {
         ...(config.tls.key && { key: config.tls.key.reveal() }),
       }
     : null;
+  const poolOf = (key: string): UpstreamRequest["pool"] => ({
+    key,
+    connections: config.connections,
+    ...(tls && { tls }),
+    ...(config.proxy && { proxy: config.proxy }),
+  });
+  const { modelsPath } = parts;
   return {
     config,
     quirks,
     authenticator,
     protocols,
+    ...(modelsPath !== undefined && {
+      listModels: ({ pool, connectTimeoutMs }) =>
+        signed(authenticator, {
+          ...{ origin: url.origin, method: "GET", headers, body: null, connectTimeoutMs },
+          path: pathBehind(basePath, modelsPath, url.search),
+          pool: poolOf(pool),
+        }),
+    }),
     ...(parts.protocolsOf && { protocolsOf: parts.protocolsOf }),
     request({ call, protocol, deployment, crossing, pool, header }) {
       const { model, sentAs, maxOutputTokens } = deployment;
@@ -123,12 +139,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
         headers: withForwarded(fixed, [...own.headers, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
         body: envelope?.body?.(body, protocol, deployment) ?? body,
         connectTimeoutMs: deployment.timeouts.connectMs,
-        pool: {
-          key: pool,
-          connections: config.connections,
-          ...(tls && { tls }),
-          ...(config.proxy && { proxy: config.proxy }),
-        },
+        pool: poolOf(pool),
       };
       const dropped = encoded?.dropped ?? NONE;
       return {

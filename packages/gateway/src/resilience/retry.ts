@@ -10,6 +10,8 @@ export interface RetryFacts {
   /** Attempts made so far: at this deployment, and in all. */
   attemptsHere: number;
   attemptsTotal: number;
+  /** The credential was refused, and there is another one now. */
+  renewed?: boolean;
   /** Another deployment of the plan is still untried. */
   othersLeft: boolean;
   /** Route and caller allow moving on to another deployment. */
@@ -38,6 +40,8 @@ export function nextStep(facts: RetryFacts): NextStep {
   const { failure } = facts;
   const kind = CLASSES[failure.class];
   if (facts.sideEffecting || facts.attemptsTotal >= LIMITS.attemptsMax || facts.remainingMs <= 0) return STOP;
+  // Turned away at the door, the call has not been made: it is made once more, whatever `retries` says of calls that were.
+  if (facts.renewed) return { do: "retry", waitMs: 0 };
   const canMove = kind.fallOver && facts.othersLeft && facts.fallback;
   const inPlace = kind.retryable && (!canMove || IN_PLACE_FIRST.includes(failure.class));
   if (inPlace && facts.attemptsHere < facts.retries.attempts && !(facts.guardsToolResults && failure.ambiguous)) {

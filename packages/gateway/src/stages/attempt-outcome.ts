@@ -29,6 +29,8 @@ export interface AttemptSpec extends IntakeSpec {
   request: UpstreamRequest | Promise<UpstreamRequest>;
   /** Says a whole answer in the client's dialect, or dresses its bytes; null where they go on as they are. */
   rewrite: ((body: Buffer) => Buffer) | null;
+  /** Told once, when it is over. */
+  over?: (() => void) | undefined;
   stream: boolean;
   timeouts: AttemptTimeouts;
 }

@@ -1,6 +1,7 @@
 import type { Cancel } from "../core/cancel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { ProviderFailure } from "../core/errors.ts";
+import { joined } from "../core/joined.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
 import type {
@@ -13,15 +14,13 @@ import type {
 import { type Decompressor, decompressor } from "../http/decompress.ts";
 import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
 import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";
-import { EventIntake } from "./event-intake.ts";
+import { EventIntake, isFramed } from "./event-intake.ts";
 import { type Meter, openMeter, providerRequestId } from "./meter.ts";
 import { providerFailure } from "./provider-failure.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /** How long an upstream may keep a connection open after the end of its stream. */
 const LINGER_MS = 1_000;
-/** What a stream is framed as, where its protocol has no framing of its own. */
-const SSE = /^text\/event-stream\b/i;
 
 /**
  * One call to one deployment, with a state of its own: nothing of it is visible to the attempt after it.
@@ -29,6 +28,8 @@ const SSE = /^text\/event-stream\b/i;
  */
 export class Attempt implements UpstreamSink {
   readonly meter: Meter;
+  /** Those of the answer. */
+  headers: UpstreamHeaders = {};
   readonly outcome: Promise<AttemptOutcome>;
   /** Resolves when a committed stream is over; never for one that did not commit. */
   readonly end: Promise<StreamEnd>;
@@ -41,7 +42,6 @@ export class Attempt implements UpstreamSink {
   #resolveEnd!: (end: StreamEnd) => void;
 
   #phase: "waiting" | "committed" | "over" = "waiting";
-  #headers: UpstreamHeaders = {};
   #body: Buffer[] = [];
   #bodyBytes = 0;
   #decompressor: Decompressor | null = null;
@@ -131,13 +131,12 @@ export class Attempt implements UpstreamSink {
     this.#lastActivityAt = this.#clock.monotonic();
     this.meter.httpStatus = status;
     this.meter.providerRequestId = providerRequestId(headers);
-    this.#headers = headers;
+    this.headers = headers;
     if (!isGood(status)) {
       this.#refusedAt = this.#lastActivityAt;
       this.#armTimer();
     }
-    const isEvents = (this.#spec.protocol.framing?.contentType ?? SSE).test(headers["content-type"] ?? "");
-    if (this.#spec.stream && isGood(status) && isEvents) {
+    if (this.#spec.stream && isGood(status) && isFramed(this.#spec.protocol, headers["content-type"])) {
       this.#intake = new EventIntake(this.#spec, this.meter, this.#clock);
     }
     try {
@@ -217,8 +216,8 @@ export class Attempt implements UpstreamSink {
     const status = meter.httpStatus ?? 0;
     const now = this.#clock.now();
     try {
-      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.#headers, body, now) };
-      const contentType = this.#headers["content-type"] ?? "application/octet-stream";
+      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.headers, body, now) };
+      const contentType = this.headers["content-type"] ?? "application/octet-stream";
       const facts = protocol.readReply(body, quirks, now, contentType);
       meter.usage = facts.usage;
       if ("failure" in facts) return facts;
@@ -324,6 +323,7 @@ export class Attempt implements UpstreamSink {
     this.#timer?.cancel();
     this.#timer = null;
     this.#forgetCancel?.();
+    this.#spec.over?.();
     this.#decompressor?.close();
     // A request holds its attempts until it is settled; their bytes it needs no longer.
     this.#body = [];
@@ -393,8 +393,4 @@ function messageOf(error: unknown): string {
 
 function marksOf(intake: EventIntake | null): Pick<StreamEnd, "terminated" | "heldTerminator"> {
   return { terminated: intake?.terminated === true, heldTerminator: intake?.heldTerminator ?? null };
-}
-
-function joined(pieces: readonly Buffer[]): Buffer {
-  return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
 }

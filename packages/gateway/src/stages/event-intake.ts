@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { joined } from "../core/joined.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { EventSplitter, StreamEvent } from "../core/stream-event.ts";
 import type { StreamFailure } from "../core/stream-part.ts";
@@ -9,9 +10,16 @@ import type { Dresser, Protocol, Quirks, StreamReader } from "../protocols/proto
 import type { StreamWriter } from "../protocols/translation.ts";
 import { type Meter, meterPart } from "./meter.ts";
 
+/** What a stream is framed as, where its protocol has no framing of its own. */
+const SSE = /^text\/event-stream\b/i;
 const LF = Buffer.from("\n");
 /** A blank line's CR, in a stream whose lines end with CRLF. */
 const HALF_CRLF = /^\n\r$/;
+
+/** Whether a body of this content type is a stream of the protocol's, cut into events. */
+export function isFramed({ framing }: Protocol, contentType = ""): boolean {
+  return (framing?.contentType ?? SSE).test(contentType);
+}
 
 /** What is to be known of a stream in order to read it. */
 export interface IntakeSpec {
@@ -88,9 +96,7 @@ export class EventIntake {
     } catch (error) {
       broken = error instanceof Error ? error.message : String(error);
     }
-    const [first] = forward;
-    const bytes = first === undefined ? null : forward.length === 1 ? first : Buffer.concat(forward);
-    return { bytes, said: this.#said, broken };
+    return { bytes: forward.length === 0 ? null : joined(forward), said: this.#said, broken };
   }
 
   #onEvent(event: StreamEvent, forward: Buffer[]): void {

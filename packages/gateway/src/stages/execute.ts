@@ -44,10 +44,11 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
   const deadline = visit.arrivedAt + totalTimeoutMs(call, plan.settings);
   let hopIndex = 0;
   let attemptsHere = 0;
+  let renewedHere = false;
   for (;;) {
     const hop = plan.hops[hopIndex] ?? plan.hops[0];
     const retry = attemptsHere > 0;
-    if (!retry) plane.retryBudget.request(hop.pool);
+    if (!retry) plane.retryBudget.request(hop.health);
     attemptsHere++;
     // Attempts see nothing of each other: each translates again from the client's own call.
     const record = startAttempt(plane, work, hop, retry, deadline, cancel);
@@ -57,14 +58,15 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     if (outcome.kind === "streaming") return { kind: "stream", record };
     if (outcome.kind === "reply") return { ...outcome, record };
     record.failure = outcome.failure;
-    const { use } = record.credential;
-    if (use && outcome.failure.class === "auth_failed") hop.provider.authenticator.refused(use);
     plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
-    const step = decide(plane, work, outcome.failure, hopIndex, attemptsHere, deadline);
+    const renewed: boolean = !renewedHere && (await renewal(plane, visit, record, deadline, cancel));
+    renewedHere ||= renewed;
+    const step = decide(plane, work, outcome.failure, { hopIndex, attemptsHere, renewed, deadline });
     if (step.do === "stop") throw finalError(call, lease.attempts, deadline <= plane.clock.monotonic());
     if (step.do === "move_on") {
       hopIndex++;
       attemptsHere = 0;
+      renewedHere = false;
       plane.metrics.failedOver();
     } else {
       plane.metrics.retried();
@@ -86,7 +88,7 @@ function startAttempt(
   const client = visit.protocol;
   const remainingMs = deadline - plane.clock.monotonic();
   const asked = { call, protocol, deployment, crossing, pool, header: work.header };
-  const { request, credential, dropped } = provider.request(asked);
+  const { request, credential, dropped, over } = provider.request(asked);
   const shown = {
     call,
     requestId: visit.requestId,
@@ -101,6 +103,7 @@ function startAttempt(
   const attempt = new Attempt(
     {
       request,
+      over,
       protocol,
       rewrite: crossing
         ? (body) => translateReply(client, protocol, body, provider.quirks, shown)
@@ -121,27 +124,65 @@ function startAttempt(
   return { hop, attempt, retry, credential, dropped, writer, dresser, failure: null };
 }
 
+/** Where in the chain a request stands. */
+interface Standing {
+  hopIndex: number;
+  attemptsHere: number;
+  renewed: boolean;
+  deadline: number;
+}
+
 function decide(
   plane: DataPlane,
   { call, plan, lease }: Work,
   failure: ProviderFailure,
-  hopIndex: number,
-  attemptsHere: number,
-  deadline: number,
+  { hopIndex, attemptsHere, renewed, deadline }: Standing,
 ): NextStep {
-  const pool = (plan.hops[hopIndex] ?? plan.hops[0]).pool;
+  const { health } = plan.hops[hopIndex] ?? plan.hops[0];
   return nextStep({
     failure,
     retries: plan.settings.retries,
     attemptsHere,
+    renewed,
     attemptsTotal: lease.attempts.length,
     othersLeft: hopIndex + 1 < plan.hops.length,
     fallback: plan.settings.fallback && call.platform.fallback !== false,
     sideEffecting: call.platform.side_effecting === true,
     guardsToolResults: call.holdsToolResults && call.platform.retry_after_tool_results !== true,
     remainingMs: deadline - plane.clock.monotonic(),
-    budgetAllows: () => plane.retryBudget.take(pool, plan.settings.retries.budget),
+    budgetAllows: () => plane.retryBudget.take(health, plan.settings.retries.budget),
     random: plane.random.float(),
+  });
+}
+
+/** The longest a refused call waits for another credential. */
+const RENEWAL_MS_MAX = 10_000;
+
+/** After a refused credential: whether the provider's calls now have another one. Waits for it inside the deadline. */
+function renewal(
+  plane: DataPlane,
+  visit: Visit,
+  { hop, credential, failure, attempt }: AttemptRecord,
+  deadline: number,
+  cancel: Cancel,
+): boolean | Promise<boolean> {
+  if (failure?.class !== "auth_failed" || !credential.use) return false;
+  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers["date"] ?? ""));
+  if (typeof answer !== "object") return answer === true;
+  const started = plane.clock.monotonic();
+  return new Promise((resolve) => {
+    const finish = (renewed: boolean): void => {
+      timer.cancel();
+      forget();
+      resolve(renewed);
+    };
+    let forget = (): void => {};
+    const timer = plane.clock.after(Math.min(RENEWAL_MS_MAX, deadline - started), () => finish(false));
+    forget = cancel.onCancel(() => finish(false));
+    answer.then(finish, () => finish(false));
+  }).then((renewed) => {
+    visit.waitedMs += plane.clock.monotonic() - started;
+    return renewed === true;
   });
 }
 

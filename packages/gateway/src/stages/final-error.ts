@@ -1,6 +1,7 @@
 import type { AttemptSummary } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { type ErrorDetails, GatewayError, type ProviderFailure, type UpstreamAnswer } from "../core/errors.ts";
+import { secretsIn } from "../core/secret.ts";
 import type { AttemptRecord } from "./admit.ts";
 
 /** Credentials a provider might quote in its own error text: by their vendors' prefixes, half masked ones too. */
@@ -100,9 +101,10 @@ function verbatim(call: Call, last: AttemptRecord, failure: ProviderFailure): { 
   if (upstream.status < 400 || upstream.status >= 500) return {};
   // A page of a proxy in between is nobody's dialect.
   if (!isJson(upstream.body)) return {};
-  const { apiKey, headers } = last.hop.provider.config;
+  const { provider } = last.hop;
+  const { apiKey } = provider.config;
   let text = upstream.body.toString("utf8");
-  for (const secret of [apiKey, ...Object.values(headers)]) {
+  for (const secret of [apiKey, ...(provider.secrets ?? secretsIn(provider.config))]) {
     const value = secret?.reveal() ?? "";
     if (value.length >= (secret === apiKey ? 1 : SECRET_CHARS_MIN)) text = text.replaceAll(value, "***");
   }

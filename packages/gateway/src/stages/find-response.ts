@@ -6,7 +6,7 @@ import { denialOf, deniesDeployment } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf } from "./authorize.ts";
 import type { Runtime } from "./plane.ts";
-import { deploymentToken, type Hop } from "./route.ts";
+import { deploymentToken, type Hop, keysOf, providerFor } from "./route.ts";
 
 /**
  * The deployment that keeps a response of this tenant's, by the token in its id (ruling 23). Throws invalid_request for an id without a token,
@@ -22,13 +22,12 @@ export function findResponse(runtime: Runtime, caller: Caller, id: string, proto
     });
   }
   const deployment = named(runtime, caller.tenant.name, own.token);
-  const provider = deployment && runtime.providers.get(deployment.provider);
+  const provider = deployment && providerFor(runtime, caller.tenant.name, deployment.provider);
   const speaks = provider?.protocols.some(({ api, operation }) => api === protocol.api && operation === "chat");
   if (!deployment || !provider || !speaks || !mayUse(runtime, caller, deployment)) {
     throw new GatewayError("not_found", `there is no response ${shown} for this key`, { param: "response_id" });
   }
-  const pool = runtime.snapshot.deployments.has(deployment.name) ? deployment.name : `${deployment.provider}/*`;
-  return { deployment, provider, protocol, crossing: null, pool };
+  return { deployment, provider, protocol, crossing: null, ...keysOf(runtime, caller.tenant.name, deployment) };
 }
 
 function named({ snapshot, madeDeployments }: Runtime, tenant: string, token: string): Deployment | undefined {

@@ -15,6 +15,8 @@ import type { RefusalMeter } from "./refusals.ts";
 export interface Runtime {
   snapshot: Snapshot;
   providers: ReadonlyMap<string, Provider>;
+  /** The same providers with a tenant's own credentials: by tenant, then by provider. */
+  own: ReadonlyMap<string, ReadonlyMap<string, Provider>>;
   /** A deployment for a `provider/model` name that the config does not list. */
   rawDeployment(provider: string, model: string): Deployment;
   /** Those made so far. */

@@ -17,8 +17,10 @@ export interface Hop {
   protocol: Protocol;
   /** The call on its way to another dialect; null when the client's bytes go on. */
   crossing: Crossing | null;
-  /** Bounded name under which its connections and its retry budget are kept: raw models of one provider share one. */
+  /** Bounded name under which its connections are kept: raw models of one provider share one. */
   pool: string;
+  /** The same for its retry budget and its health: a tenant's with a key of its own are its own. */
+  health: string;
 }
 
 /** A deployment that was considered and left out, and which gate said so. */
@@ -98,7 +100,7 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   if (deniesDeployment(policiesOf(caller), deployment)) {
     return { deployment: deployment.name, gate: "permission", reason: "denied to this key" };
   }
-  const provider = runtime.providers.get(deployment.provider);
+  const provider = providerFor(runtime, caller.tenant.name, deployment.provider);
   // Any deployment's tokens can be counted, if need be by the gateway.
   const counter = client.translation?.family === "count" ? client : undefined;
   const protocol = provider && (protocolFor(spokenBy(provider, deployment.model), client, deployment.api) ?? counter);
@@ -121,8 +123,24 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
       return { deployment: deployment.name, gate: "expressibility", reason, fields };
     }
   }
-  const pool = runtime.snapshot.deployments.has(deployment.name) ? deployment.name : `${deployment.provider}/*`;
-  return { deployment, provider, protocol, crossing, pool };
+  return { deployment, provider, protocol, crossing, ...keysOf(runtime, caller.tenant.name, deployment) };
+}
+
+/** The provider as this tenant calls it: with its own credentials, or the shared ones. */
+export function providerFor(runtime: Runtime, tenant: string, name: string): Provider | undefined {
+  return runtime.own.get(tenant)?.get(name) ?? runtime.providers.get(name);
+}
+
+/** Under which names a deployment's connections and its health are kept for this tenant. */
+export function keysOf(runtime: Runtime, tenant: string, deployment: Deployment): Pick<Hop, "pool" | "health"> {
+  const { name, provider } = deployment;
+  const pool = runtime.snapshot.deployments.has(name) ? name : `${provider}/*`;
+  return { pool, health: runtime.own.get(tenant)?.has(provider) ? ownHealth(pool, tenant) : pool };
+}
+
+/** Kept apart from the shared one: what a tenant's key meets is no news of anybody else's. */
+export function ownHealth(pool: string, tenant: string): string {
+  return `${pool} of ${tenant}`;
 }
 
 function speaks({ provider, protocol, deployment }: Hop): boolean {

@@ -10,6 +10,8 @@ export interface Metrics {
   attemptFailed(deployment: string, errorClass: ErrorClass): void;
   failedOver(): void;
   retried(): void;
+  /** A new credential of a provider's came into use, or was refused by it. */
+  credential(provider: string, result: "rotated" | "refused"): void;
   /** The numbers, for /v1/stats and /metrics. */
   read(): MetricsReading;
 }
@@ -25,6 +27,7 @@ export interface MetricsReading {
   costMicroUsd: number;
   failovers: number;
   retries: number;
+  credentials: { provider: string; result: string; count: number }[];
   attemptFailures: { deployment: string; errorClass: string; count: number }[];
   overhead: { boundsMs: readonly number[]; counts: number[]; sumMs: number };
 }
@@ -42,6 +45,7 @@ export function createMetrics(): Metrics {
   let overheadSumMs = 0;
   const overhead = new Float64Array(OVERHEAD_BOUNDS_MS.length + 1);
   const byStatus = new Map<string, number>();
+  const credentials = new Map<string, { provider: string; result: string; count: number }>();
   const failures = new Map<string, Map<string, number>>();
   return {
     requestBegan: () => {
@@ -72,6 +76,12 @@ export function createMetrics(): Metrics {
     retried: () => {
       retries++;
     },
+    credential(provider, result) {
+      const key = `${result} ${provider}`;
+      const known = credentials.get(key) ?? { provider, result, count: 0 };
+      known.count++;
+      credentials.set(key, known);
+    },
     read: () => ({
       inFlight,
       requests,
@@ -82,6 +92,7 @@ export function createMetrics(): Metrics {
       costMicroUsd,
       failovers,
       retries,
+      credentials: [...credentials.values()].map((one) => ({ ...one })),
       attemptFailures: [...failures].flatMap(([deployment, classes]) =>
         [...classes].map(([errorClass, count]) => ({ deployment, errorClass, count })),
       ),

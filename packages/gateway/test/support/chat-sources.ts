@@ -2,15 +2,21 @@
 export interface ChatSource {
   /** Name of the traffic file without `.jsonl`; alias, deployment and provider are called so too. */
   file: string;
-  kind: "openai" | "openai-compatible";
+  kind: "azure-openai" | "openai" | "openai-compatible";
   preset: string | null;
   /** The only spelling of the output cap that goes to it; null where the client's own goes. */
   cap: "max_tokens" | "max_completion_tokens" | null;
   /** Where reasoning tokens are counted: within completion_tokens, beside them, or as the numbers show. */
   reasoning: "inside" | "outside" | "by numbers";
+  /** What its kind wants to be told besides, as YAML. */
+  settings?: string;
+  /** Behind the server's address; default: /v1/chat/completions. */
+  path?: string;
+  /** The header that holds the key as it is; default: a bearer token. */
+  keyHeader?: string;
 }
 
-type Facts = Partial<Pick<ChatSource, "preset" | "cap" | "reasoning">>;
+type Facts = Partial<Omit<ChatSource, "file">>;
 
 function compatible(file: string, facts: Facts = {}): ChatSource {
   return { file, kind: "openai-compatible", preset: null, cap: null, reasoning: "by numbers", ...facts };
@@ -36,8 +42,13 @@ export const CHAT_SOURCES: readonly ChatSource[] = [
   preset("zai-chat", "zai", "max_tokens"),
   preset("moonshot-chat", "moonshot", "max_tokens"),
   preset("local-chat", "llama-cpp", "max_tokens"),
+  compatible("azure-chat", {
+    kind: "azure-openai",
+    settings: "api_version: 2024-12-01-preview",
+    path: "/openai/deployments/upstream-model-2026-01-01/chat/completions?api-version=2024-12-01-preview",
+    keyHeader: "api-key",
+  }),
   // Vendors without a preset, or whose own kind or preset this build does not have, as any server of the family.
-  compatible("azure-chat"),
   compatible("mistral-chat"),
   compatible("vercel-gateway-chat"),
   compatible("crusoe-chat"),
@@ -78,8 +89,10 @@ export function chatConfig(url: string, forwarded: string): string {
   return [
     "providers:",
     lines((source) => {
-      const named = source.preset === null ? "" : `preset: ${source.preset}, `;
-      const base = `${url}/${source.file}/v1`;
+      const named =
+        (source.preset === null ? "" : `preset: ${source.preset}, `) +
+        (source.settings === undefined ? "" : `${source.settings}, `);
+      const base = `${url}/${source.file}${source.kind === "azure-openai" ? "" : "/v1"}`;
       return `${source.file}: { kind: ${source.kind}, ${named}base_url: '${base}', api_key: '${upstreamKey(source)}', forward_headers: [${forwarded}] }`;
     }),
     "deployments:",

@@ -1,6 +1,8 @@
 import type { ErrorClass, ErrorCode } from "@sluicegate/contract";
 import { type ClientName, DIALECTS } from "./client-dialects.ts";
 import { at, type Json, listAt, payloadsOf, textAt } from "./loose-json.ts";
+import type { SourceDialect } from "./matrix-sources.ts";
+import { readBedrock } from "./read-bedrock.ts";
 import { geminiResponses } from "./read-gemini.ts";
 import { responseBytes, type TrafficRecord } from "./replay-server.ts";
 import type { Reply } from "./said.ts";
@@ -9,10 +11,11 @@ import type { Reply } from "./said.ts";
 export type Expected = { kind: "answer"; reply: Reply } | { kind: "failure"; class: ErrorClass };
 
 /** By the record's bytes; `own` is the dialect they are in. */
-export function expectedOf(record: TrafficRecord, own: ClientName): Expected {
+export function expectedOf(record: TrafficRecord, own: SourceDialect): Expected {
   const failed = failureIn(record);
   if (failed) return { kind: "failure", class: failed };
-  return { kind: "answer", reply: DIALECTS[own].read(responseBytes(record), record.stream) };
+  const read = own === "bedrock" ? readBedrock : DIALECTS[own].read;
+  return { kind: "answer", reply: read(responseBytes(record), record.stream) };
 }
 
 /** Words that say it whatever the status. */

@@ -5,6 +5,7 @@ import { freshName, type TestGateway } from "./gateway.ts";
 import { type Json, payloadsOf } from "./loose-json.ts";
 import { differ, sorted, wrongReply } from "./matrix-compare.ts";
 import { type Expected, toldOf, wrongError, wrongStreamError } from "./matrix-expected.ts";
+import type { MatrixSource } from "./matrix-sources.ts";
 import { PLACE_HEADER, type ReplayServer, responseBytes, type TrafficRecord } from "./replay-server.ts";
 import type { Reply } from "./said.ts";
 import { until } from "./until.ts";
@@ -26,6 +27,8 @@ export interface Play {
   expected: Expected;
   /** The recorded answer is in the client's own dialect: its bytes are expected rather than what they say. */
   own: boolean;
+  /** Where it was recorded; what its kind does to a request is held against that. */
+  source?: Pick<MatrixSource, "asked" | "path" | "model">;
   /** What the client sends; default: a small request. */
   body?: Json;
   /** Reasoning is put together with other white space than it came in. */
@@ -144,17 +147,20 @@ function wrongAnswer({ play, status, body, contentType, upstream }: Played, repl
   const want = dialect.tells({ ...reply, usage: countedOf(play, reply) });
   const wrong = wrongReply(got, want, play.loose === true);
   if (wrong) return wrong;
-  const model = want.model ?? UPSTREAM_MODEL;
+  const model = want.model ?? play.source?.model ?? UPSTREAM_MODEL;
   return got.model === model ? null : `model ${got.model} for ${model}`;
 }
 
 /** The client's own request reaches a provider of its dialect with nothing changed but the model. */
-function wrongUpstream({ body, alias, client }: Play, upstream: Played["upstream"]): string | null {
+function wrongUpstream({ body, alias, client, record, source }: Play, upstream: Played["upstream"]): string | null {
+  const path = source?.path?.(streamsOf(record));
+  if (path !== undefined && upstream?.path !== `/${alias}${path}`) return `asked at ${upstream?.path}, not ${path}`;
   if (!body) return null;
   const asked = JSON.parse(upstream?.body ?? "null") as Json;
   // Gemini's path names the model, and some name it once more in the body.
   const gemini = client.startsWith("gemini");
-  const want = gemini && !body["model"] ? body : { ...body, model: (gemini ? "models/" : "") + UPSTREAM_MODEL };
+  const plain = gemini && !body["model"] ? body : { ...body, model: (gemini ? "models/" : "") + UPSTREAM_MODEL };
+  const want = source?.asked?.(plain) ?? plain;
   if (client === "completions" && want["stream"] === true)
     want["stream_options"] = { ...(want["stream_options"] as Json), include_usage: true };
   return JSON.stringify(asked) === JSON.stringify(want) ? null : `${alias} was asked ${differ(asked, want)}`;

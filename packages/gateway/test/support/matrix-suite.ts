@@ -64,7 +64,8 @@ function playsOf(dir: string, sources: readonly MatrixSource[], clients: readonl
   const recorded = sources.flatMap((source) => readTraffic(dir, source.file).map((record) => ({ source, record })));
   const shapes = readTraffic(dir, "error-shapes").flatMap((record) => {
     const source = shapeSource(sources, record.provider, record.api);
-    return source ? [{ source, record }] : [];
+    // Some shapes are told in words alone.
+    return source && record.response.body !== null ? [{ source, record }] : [];
   });
   return [...recorded, ...shapes].flatMap(({ source, record }) =>
     clients.filter((client) => served(record, client)).map((client) => playOf(source, record, client)),
@@ -88,6 +89,7 @@ function playOf(source: MatrixSource, record: TrafficRecord, client: ClientName)
     expected: expectedOf(record, source.own),
     loose: source.own === "responses",
     ...(body && { body }),
+    source,
     ...(source.own === "chat" && { usage: chatUsageOf(source, record) }),
   };
 }

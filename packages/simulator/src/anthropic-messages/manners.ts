@@ -5,7 +5,7 @@ import { type Problem, ProblemError, problem } from "../models/problem.ts";
 import type { Limit } from "../turns.ts";
 import { said } from "./error.ts";
 
-const VERSIONS = ["2023-06-01", "2023-01-01"];
+const VERSIONS = ["2026-10-21", "2023-06-01", "2023-01-01"];
 /** Anthropic takes 32 MB. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -15,6 +15,7 @@ import { readPermission } from "./model-names.ts";
 import { buildProvider } from "./providers.ts";
 import type { Sections } from "./read-sections.ts";
 import { rawRoute } from "./routes.ts";
+import { tenantCredentials } from "./tenant-credentials.ts";
 import { buildTenant, DEFAULT_TENANT } from "./tenants.ts";
 
 /** What building a snapshot takes besides the config itself. */
@@ -34,7 +35,7 @@ export function buildSnapshot(sections: Sections, context: BuildContext, problem
   const providers = buildProviders(sections, context.environment, problems);
   const catalogue = buildCatalogue(sections, providers, context, problems);
   checkPresence(sections, catalogue, problems);
-  const tenants = buildTenants(sections, catalogue, problems);
+  const tenants = buildTenants(sections, catalogue, context.environment, problems);
   const access = buildAccess(sections, tenants, catalogue, context, problems);
   checkBind(sections.gateway, gateway, sections.keys.length > 0 || (sections.tenants?.size ?? 0) > 0, problems);
   if (gateway.portFixed) checkSelfCall(sections, providers, gateway.listen.port, problems);
@@ -72,11 +73,19 @@ function buildProviders(sections: Sections, environment: Environment, problems: 
   return providers;
 }
 
-function buildTenants(sections: Sections, { names }: Catalogue, problems: Problems): Map<string, Tenant> {
+function buildTenants(
+  sections: Sections,
+  { names }: Catalogue,
+  environment: Environment,
+  problems: Problems,
+): Map<string, Tenant> {
   if (!sections.tenants) return new Map([[DEFAULT_TENANT.name, structuredClone(DEFAULT_TENANT)]]);
   const tenants = new Map<string, Tenant>();
   for (const entry of sections.tenants.values()) {
-    if (entry.value) tenants.set(entry.name, buildTenant(entry, entry.value, names, problems));
+    if (!entry.value) continue;
+    const tenant = buildTenant(entry, entry.value, names, problems);
+    const credentials = tenantCredentials(entry, entry.value, sections, environment, problems);
+    tenants.set(entry.name, credentials.size === 0 ? tenant : { ...tenant, credentials });
   }
   return tenants;
 }

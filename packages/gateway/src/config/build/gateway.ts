@@ -31,6 +31,7 @@ export function buildGateway(
     bodyLimitBytes: input.body_limit,
     drainDelayMs: input.drain_delay,
     drainTimeoutMs: input.drain_timeout,
+    secretRefreshMs: input.secret_refresh,
     expose: input.expose,
   };
 }

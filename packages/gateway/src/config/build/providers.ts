@@ -7,6 +7,7 @@ import type { ProviderInput } from "../schema/providers.ts";
 import type { ProviderConfig, ProviderKind } from "../snapshot.ts";
 import { azureOf } from "./azure.ts";
 import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
+import { bedrockOf } from "./bedrock.ts";
 import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
 import { type Job, secretAt } from "./job.ts";
@@ -17,6 +18,7 @@ import { vertexOf } from "./vertex.ts";
 const OWN: Readonly<Partial<Record<ProviderKind, (job: Job) => Partial<ProviderConfig>>>> = {
   "azure-openai": (job) => ({ azure: azureOf(job) }),
   vertex: (job) => ({ vertex: vertexOf(job) }),
+  bedrock: (job) => ({ aws: bedrockOf(job) }),
 };
 
 /** A provider ready for use, its faults told; what is returned then is not used. */
@@ -67,7 +69,7 @@ function checkKindAndPreset({ entry, input, problems }: Job): void {
   }
 }
 
-function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
+function baseUrlOf({ entry, input, preset, environment, problems }: Job): string | null {
   const key = input.base_url === undefined && input.endpoint !== undefined ? "endpoint" : "base_url";
   const written = input[key];
   const facts = KINDS[input.kind];
@@ -89,7 +91,7 @@ function baseUrlOf({ entry, input, preset, problems }: Job): string | null {
     return null;
   }
   if (input.kind === "simulator") return null;
-  const vendorUrl = facts.baseUrl ?? facts.baseUrlFrom?.(input);
+  const vendorUrl = facts.baseUrl ?? facts.baseUrlFrom?.(input, environment);
   if (vendorUrl !== undefined) return vendorUrl;
   // A kind whose URL follows from other keys has told which of them is missing.
   if (facts.baseUrlFrom) return null;

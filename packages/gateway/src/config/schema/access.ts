@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { date, text } from "./fields.ts";
+import { providerSchema } from "./providers.ts";
 
 /** Platform fields that a tenant may require; those of `PlatformFields` in core/call.ts. */
 const PLATFORM_FIELDS = [
@@ -52,6 +53,16 @@ export const tenantSchema = z
     defaults: z
       .strictObject({ classification: text().describe("Classification of a request that names none.").optional() })
       .describe("Platform fields of requests that do not carry them.")
+      .prefault({}),
+    credentials: z
+      .record(
+        z.string(),
+        z.union([
+          text().describe("The key, best as a reference."),
+          providerSchema.pick({ api_key: true, entra: true, credentials: true }).strict(),
+        ]),
+      )
+      .describe("Its own credentials, by provider: its calls there use them, and nobody else's.")
       .prefault({}),
     teams: z.record(z.string(), nothingYet).describe("Teams, by name.").prefault({}),
     applications: z.record(z.string(), nothingYet).describe("Applications, by name.").prefault({}),

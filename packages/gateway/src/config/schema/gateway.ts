@@ -16,6 +16,10 @@ export const gatewaySchema = z
       true,
     ),
     drain_timeout: duration("After SIGTERM: how long running requests may take to finish.", "30s", true),
+    secret_refresh: duration(
+      "How long a value of a secret manager is used before it is read anew (leases at half their time).",
+      "5m",
+    ),
     expose: z
       .enum(["full", "minimal"])
       .describe("Which response headers clients see: all, or only the request id, cache and rate limits.")

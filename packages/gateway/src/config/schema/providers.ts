@@ -46,7 +46,7 @@ export const providerSchema = z
       .optional(),
     base_url: text()
       .describe(
-        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Azure, Anthropic, Gemini and Vertex. Default: the vendor's or the preset's.",
+        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Azure, Anthropic, Gemini, Vertex and Bedrock. Default: the vendor's or the preset's.",
       )
       .optional(),
     endpoint: text().describe("azure-openai: the resource's address, https://NAME.openai.azure.com.").optional(),
@@ -61,6 +61,9 @@ export const providerSchema = z
         "vertex: the JSON of a service account's key, usually file:PATH. Default: the machine's metadata server.",
       )
       .optional(),
+    region: text().describe("bedrock: the region that is called, as in us-east-1. Default: AWS_REGION.").optional(),
+    role_arn: text().describe("bedrock: a role to assume with the credentials that are found.").optional(),
+    profile: text().describe("bedrock: a profile of AWS's own files. Default: the AWS credential chain.").optional(),
     token_url: text().describe("vertex: where tokens come from. Default: what `credentials` say.").optional(),
     api_key: text().describe("The account's key, best as a reference: env:NAME or file:PATH.").optional(),
     headers: z

@@ -113,6 +113,27 @@ describe("a Gemini body in canonical form", () => {
     ]);
   });
 
+  it("gives a thought back what only its maker can read of it, whether that came with the last words or behind them", () => {
+    const sealed = Buffer.from("sg1.openai-responses.encrypted.gAA").toString("base64");
+    const signed = { thought: true, thoughtSignature: sealed };
+    const pieces = [
+      [
+        { text: "Hm", thought: true },
+        { text: ".", ...signed },
+      ],
+      [
+        { text: "Hm.", thought: true },
+        { text: "", ...signed },
+      ],
+    ];
+    for (const parts of pieces) {
+      const { messages } = toCanonical(geminiCall({ contents: [text("hi"), { role: "model", parts }] }));
+      expect(messages[1]?.blocks).toEqual([
+        { type: "reasoning", text: "Hm.", encrypted: { dialect: "openai-responses", value: "gAA" } },
+      ]);
+    }
+  });
+
   it("reads an answer that an SDK's chat kept in the pieces of its stream as the one turn it was", () => {
     const piece = (...parts: object[]): object => ({ role: "model", parts });
     const { messages } = toCanonical(

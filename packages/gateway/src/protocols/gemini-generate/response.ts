@@ -58,10 +58,8 @@ function partsOf(block: Block): Fields[] {
 
 /** A thought, with the proof of it, whoever's that is. A proof of Gemini's without text hung on no thought but on the text. */
 export function thoughtParts(text: string, signature?: Signature, encrypted?: Signature): Fields[] {
+  if (encrypted && !signature) return [{ text, thought: true, thoughtSignature: proofOf(encrypted, "encrypted") }];
   const parts: Fields[] = [];
-  if (encrypted && !signature) {
-    return [{ text, thought: true, thoughtSignature: proofOf(encrypted, "encrypted") }];
-  }
   if (text !== "" || signature) {
     const own = text === "" && signature?.dialect === DIALECT;
     parts.push({

@@ -50,6 +50,31 @@ const ANSWER: StreamPart[] = [
 ];
 
 describe("a stream in Gemini's words", () => {
+  it("gives a signature together with words, which clients need to keep it, and loses none of either", () => {
+    const think = (text: string, more: object = {}): StreamPart => ({ type: "reasoning", choice: 0, text, ...more });
+    const signature = { dialect: "anthropic-messages", value: "c2ln" };
+    const encrypted = { dialect: "openai-responses", value: "gAA" };
+    const said = (parts: StreamPart[]): unknown[] =>
+      eventsOf(written(parts)).flatMap((event) =>
+        (event.candidates[0]?.content.parts ?? []).filter((part) => part["thought"]),
+      );
+    const proof = { thoughtSignature: expect.stringMatching(/^c2cxL/) };
+    expect(said([think("a"), think("b"), think("", { signature }), think("c")])).toEqual([
+      { text: "a", thought: true },
+      { text: "b", thought: true, ...proof },
+      { text: "c", thought: true },
+    ]);
+    expect(said([think("a"), think("", { encrypted }), { type: "text", choice: 0, text: "x" }])).toEqual([
+      { text: "a", thought: true, ...proof },
+    ]);
+    expect(said([think("a"), think("b", { signature }), think("", { signature })])).toEqual([
+      { text: "a", thought: true },
+      { text: "b", thought: true, ...proof },
+      { text: "", thought: true, ...proof },
+    ]);
+    expect(said([think("a"), { type: "text", choice: 0, text: "x" }])).toEqual([{ text: "a", thought: true }]);
+  });
+
   it("says each part as it comes, calls whole, and the finish with its usage last", () => {
     const events = eventsOf(written(ANSWER));
     const parts = events.map((event) => event.candidates[0]?.content.parts);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Reply } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { isObject } from "../field-checks.ts";
+import { toCanonical } from "./canonical.ts";
 import { joinedParts, QUIRKS, readAll, responsesCall, shownFor } from "./fixtures/calls.ts";
 import { checkedEvents } from "./fixtures/event-order.ts";
 import { openaiResponses } from "./index.ts";
@@ -51,6 +52,25 @@ function output(parts: readonly StreamPart[], body?: Record<string, unknown>): u
 }
 
 describe("a stream", () => {
+  it("seals a thought nobody signed for a client that asks for seals, and takes it for what it is when it comes back", () => {
+    const include = ["reasoning.encrypted_content"];
+    const itemsOf = (body: Record<string, unknown>): Record<string, unknown>[] => {
+      const { response } = checkedEvents(write([START, think("hm"), say("yes"), STOP], body)).at(-1) as {
+        response: { output: Record<string, unknown>[] };
+      };
+      return response.output;
+    };
+    expect(itemsOf({})[0]).not.toHaveProperty("encrypted_content");
+    const [thought] = itemsOf({ include });
+    expect(thought).toMatchObject({ encrypted_content: expect.any(String), summary: [{ text: "hm" }] });
+    const call = responsesCall({ input: [{ role: "user", content: "x" }, thought] });
+    expect(toCanonical(call).messages.at(-1)?.blocks).toEqual([{ type: "reasoning", text: "hm" }]);
+    const passed = JSON.parse(openaiResponses.passRequest(call, { model: "m" } as never).toString()) as {
+      input: object[];
+    };
+    expect(passed.input).toHaveLength(1);
+  });
+
   it("has the vendor's order: a thought, a call, a message", () => {
     expect(
       types([START, think("a"), think("b"), start(0), args(0, "{"), args(0, "}"), stop(0), say("x"), say("y"), STOP]),

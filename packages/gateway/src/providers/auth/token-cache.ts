@@ -77,16 +77,19 @@ export class TokenCache {
 
   /**
    * The provider has refused the token of this number. It is replaced at once; where its successors are refused too, after a
-   * back-off, since then it is not the token that is wrong.
+   * back-off, since then it is not the token that is wrong. Resolves with whether there is a newer one.
    */
-  refused(serial: number): void {
+  async refused(serial: number): Promise<boolean> {
     const now = this.#clock.monotonic();
-    if (this.#token?.serial !== serial || now < this.#replaceAt) return;
-    if (now - this.#refusedAt > TOKEN_BOUNDS.calmMs) this.#refusals = 0;
-    this.#refusedAt = now;
-    this.#replaceAt = now + backOffMs(++this.#refusals);
-    this.#refusedSerial = serial;
-    this.#refresh(now);
+    if (this.#token?.serial === serial && now >= this.#replaceAt) {
+      if (now - this.#refusedAt > TOKEN_BOUNDS.calmMs) this.#refusals = 0;
+      this.#refusedAt = now;
+      this.#replaceAt = now + backOffMs(++this.#refusals);
+      this.#refusedSerial = serial;
+      this.#refresh(now);
+    }
+    if (this.#refusedSerial === serial) await this.#fetching?.catch(() => {});
+    return (this.#token?.serial ?? 0) > serial;
   }
 
   /** No more timers. Who still holds the cache is served as before, on demand. */
