@@ -106,9 +106,9 @@ function parseEvent(raw: Buffer): StreamEvent {
   let name: string | null = null;
   let data: string | null = null;
   let position = text.charCodeAt(0) === 0xfeff ? 1 : 0;
-  const hasCr = text.includes("\r");
   while (position < text.length) {
-    const end = endOfLine(text, position, hasCr);
+    let end = position;
+    while (end < text.length && text.charCodeAt(end) !== LF && text.charCodeAt(end) !== CR) end++;
     if (text.startsWith("data", position)) {
       const value = fieldValue(text, position + 4, end);
       if (value !== null) data = data === null ? value : `${data}\n${value}`;
@@ -118,17 +118,6 @@ function parseEvent(raw: Buffer): StreamEvent {
     position = end + 1;
   }
   return { name, data, raw };
-}
-
-/** The offset of the line's end, or of the text's. */
-function endOfLine(text: string, from: number, hasCr: boolean): number {
-  if (!hasCr) {
-    const lf = text.indexOf("\n", from);
-    return lf === -1 ? text.length : lf;
-  }
-  let end = from;
-  while (end < text.length && text.charCodeAt(end) !== LF && text.charCodeAt(end) !== CR) end++;
-  return end;
 }
 
 /** The value after a field name that ends at `position`; null when the name goes on (`database:`). */
