@@ -2,12 +2,12 @@
 // model has the agent run a command with a tool of its own, and then ends. What cannot be installed is skipped by name.
 // Hundreds of megabytes are installed once, below SLUICEGATE_AGENTS_DIR or the user's cache folder; everything else is on loopback.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AGENTS, PACKAGES } from "../test/agents/agents.js";
-import { APIS, PRINTED, SAYS, startStage } from "../test/agents/stage.js";
+import { APIS, NOTE, SAYS, startStage } from "../test/agents/stage.js";
 import { prepare } from "./prepare.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -40,11 +40,12 @@ async function runApi(api) {
   const stage = await startStage(main, join(work, `gateway-${api}`), api, runnable, simulator.url);
   try {
     for (const agent of runnable) {
+      const began = Date.now();
       const wrong = await runAgent(stage, agent, join(work, `${api}-${totals.passed + totals.failed}`));
       totals[wrong === null ? "passed" : "failed"]++;
-      process.stdout.write(
-        `${wrong === null ? "passed" : "FAILED"} ${agent.name} on ${api}${wrong === null ? "" : `: ${wrong}`}\n`,
-      );
+      const seconds = ((Date.now() - began) / 1_000).toFixed(1);
+      const told = wrong === null ? "passed" : "FAILED";
+      process.stdout.write(`${told} ${agent.name} on ${api}, ${seconds} s${wrong === null ? "" : `: ${wrong}`}\n`);
     }
   } finally {
     await stage.stop();
@@ -56,12 +57,13 @@ async function runAgent(stage, agent, folder) {
   const home = join(folder, "home");
   const scratch = join(folder, "work");
   for (const path of [home, scratch, join(folder, "tmp")]) mkdirSync(path, { recursive: true });
+  writeFileSync(join(scratch, NOTE.file), NOTE.text);
   simulator.reset();
   const { url, key } = stage;
   const { args, env } = agent.start({ url, key, model: agent.model, home, work: scratch });
   const run = await ended(bins.get(agent.package), args, scratch, { ...surroundings(home, folder), ...env });
-  const rows = await stage.rows(agent.model);
-  return wrongWith(agent, run, rows, simulator.requests().recent);
+  const asked = simulator.requests().recent;
+  return wrongWith(agent, run, await stage.rows(agent.model, Math.max(1, asked.length)), asked);
 }
 
 function wrongWith(agent, run, rows, asked) {
@@ -72,7 +74,8 @@ function wrongWith(agent, run, rows, asked) {
   if (!run.out.includes(SAYS)) return `it does not print the model's text${told}`;
   const bad = asked.find(({ status }) => status !== 200);
   if (bad) return `the provider answered ${bad.status} to ${JSON.stringify(bad.body)?.slice(0, 1_000)}`;
-  if (!asked.some(({ body }) => JSON.stringify(body).includes(PRINTED))) return `the tool's result was not sent${told}`;
+  if (!asked.some(({ body }) => JSON.stringify(body).includes(NOTE.text)))
+    return `the tool's result was not sent${told}`;
   const other = rows.find(({ dialect }) => dialect !== agent.dialect);
   if (other) return `it asked in ${other.dialect}`;
   const ends = new Set(rows.map(({ finish_reason: reason }) => reason));
@@ -92,6 +95,9 @@ function surroundings(home, folder) {
     HTTP_PROXY: dead,
     HTTPS_PROXY: dead,
     NO_PROXY: "127.0.0.1,localhost",
+    // opencode installs a package of its own in the background, and does without.
+    npm_config_registry: dead,
+    npm_config_fetch_retries: "0",
   };
 }
 

@@ -7,9 +7,9 @@ const KEY = `sg_test_${"a9".repeat(32)}`;
 const ADMIN_KEY = "admin-key-of-the-agents";
 const ROWS_WAIT_MS = 10_000;
 
-/** The command that agents run: what it prints stands nowhere in a request before it has run. */
-export const COMMAND = "echo sluicegate-$((6 * 7))";
-export const PRINTED = "sluicegate-42";
+/** A file in the agent's folder: what it holds stands in no request before the command has run. */
+export const NOTE = { file: "note.txt", text: "sluicegate-works" };
+const COMMAND = `cat ${NOTE.file}`;
 /** What the simulated model says once the command has run. */
 export const SAYS = "The command has run.";
 
@@ -63,7 +63,7 @@ export async function startStage(main, folder, api, agents, simulatorUrl) {
   return {
     url,
     key: KEY,
-    rows: (alias) => settledRows(() => readRows(main, url, alias, env)),
+    rows: (alias, count) => settledRows(() => readRows(main, url, alias, env), count),
     stop: () => new Promise((resolve) => child.once("exit", resolve).kill("SIGTERM")),
   };
 }
@@ -90,11 +90,11 @@ function readRows(main, url, alias, env) {
 }
 
 /** The ledger writes behind the answers. */
-async function settledRows(read) {
+async function settledRows(read, count) {
   const until = Date.now() + ROWS_WAIT_MS;
   for (;;) {
     const rows = read();
-    if ((rows.length > 0 && rows.every(({ status }) => status !== "running")) || Date.now() > until) return rows;
+    if ((rows.length >= count && rows.every(({ status }) => status !== "running")) || Date.now() > until) return rows;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

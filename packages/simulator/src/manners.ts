@@ -3,8 +3,8 @@ import type { Exchange } from "./exchange.ts";
 import type { Problem } from "./models/problem.ts";
 import type { Limits } from "./turns.ts";
 
-/** How the events of a stream are put on the wire: server-sent events ended by LF or CRLF, or one JSON array. */
-export type StreamFraming = "lf" | "crlf" | "array";
+/** How the events of a stream are put on the wire: server-sent events ended by LF or CRLF, one JSON array, or AWS frames. */
+export type StreamFraming = "lf" | "crlf" | "array" | "frames";
 
 /** What a vendor does alike at all of its endpoints, whatever is asked there. */
 export interface Manners {

@@ -1,5 +1,6 @@
 import { anthropicCount, anthropicMessages, voice as anthropicVoice } from "./anthropic-messages/index.ts";
 import { anthropicModel, listAnthropicModels } from "./anthropic-messages/models.ts";
+import { bedrockCall, bedrockVoice } from "./bedrock/index.ts";
 import type { Voice } from "./delivery/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import { geminiCall, voice as geminiVoice } from "./gemini/index.ts";
@@ -22,7 +23,7 @@ export interface Vendor {
 export function spokenAt(exchange: Exchange): WireFormat | null {
   if (exchange.path === "/v1/messages") return anthropicMessages(exchange);
   if (exchange.path === "/v1/messages/count_tokens") return anthropicCount(exchange);
-  return geminiCall(exchange);
+  return bedrockCall(exchange) ?? geminiCall(exchange);
 }
 
 /** The vendor that a path, or a header only one of them wants, belongs to. */
@@ -33,6 +34,9 @@ export function vendorAt(exchange: Exchange): Vendor {
   if (path.startsWith("/v1beta/") || target !== null) {
     const list = (): unknown => listGeminiModels(url);
     return { voice: geminiVoice(target), modelsPath: "/v1beta/models", list, model: geminiModel };
+  }
+  if (path.startsWith("/model/")) {
+    return { voice: bedrockVoice, modelsPath: "/foundation-models", list: listModels, model: modelObject };
   }
   if (path.startsWith("/v1/messages") || req.headers["anthropic-version"] !== undefined) {
     const list = (): unknown => listAnthropicModels(queryOf(url));

@@ -21,6 +21,8 @@ export interface Step {
   readonly data: string;
   /** Value of the `event:` line; absent = no such line. */
   readonly event?: string;
+  /** The event is an exception of this type, in a framing that has such. */
+  readonly exception?: string;
   /** The delta is reasoning. */
   readonly thinking?: boolean;
   /** The event tells the peer the usage of the whole call. */
@@ -34,6 +36,8 @@ export interface WireRequest {
   json(plan: Plan, stamp: Stamp): string | Uint8Array;
   /** Content type of the non-streamed answer; absent = application/json. */
   readonly contentType?: string;
+  /** Headers of the non-streamed answer that depend on what it says. */
+  headers?(plan: Plan): Headers;
   /** The whole JSON body of an answer that fails after status 200; absent = the format's errorBody. */
   failedJson?(problem: Problem, plan: Plan, stamp: Stamp): string;
   /** The non-streamed answer comes at once and the work goes on behind it. */

@@ -54,6 +54,7 @@ describe("the small config of INTERFACE", () => {
       bodyLimitBytes: 33_554_432,
       drainDelayMs: 0,
       drainTimeoutMs: 30_000,
+      secretRefreshMs: 300_000,
       expose: "full",
     });
     expect(snapshot?.ledger).toEqual({

@@ -116,9 +116,9 @@ export class CredentialRing implements Provider {
     return this.#current.request(wanted);
   }
 
-  /** Takes up a config of the same provider. With other secrets in it, that is a generation that has to be tried first. */
-  offer(config: ProviderConfig, provider: Provider): void {
-    const fingerprint = secretsFingerprint(config);
+  /** Takes up the same provider of another config. With other secrets in it, that is a generation to be tried first. */
+  offer(provider: Provider): void {
+    const fingerprint = secretsFingerprint(provider.config);
     if (fingerprint === this.#current.fingerprint) {
       this.#forgetCandidate();
       this.#replace(new Generation(this.#current.number, provider, this.#owner));

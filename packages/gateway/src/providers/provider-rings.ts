@@ -64,7 +64,7 @@ export class ProviderRings {
     const provider = this.#parts.build(config);
     if (known && known.address === address) {
       const { ring } = known;
-      return { key, address, ring, provider, isNew: false, offer: () => ring.offer(config, provider) };
+      return { key, address, ring, provider, isNew: false, offer: () => ring.offer(provider) };
     }
     // Elsewhere, what was known of the old credential says nothing; only the numbers go on.
     const ring = new CredentialRing(this.#parts, provider, tenant, (known?.ring.lastGeneration ?? 0) + 1);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { ProviderConfig, ProviderKind } from "../../src/config/snapshot.ts";
 import type { Call } from "../../src/core/call.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { Protocol } from "../../src/protocols/protocol.ts";
+import type { Protocol, Target } from "../../src/protocols/protocol.ts";
 import { addressed } from "../../src/protocols/registry.ts";
 import { openCrossing } from "../../src/protocols/translate.ts";
 import { buildProvider } from "../../src/providers/build.ts";
@@ -79,6 +79,14 @@ export function callOf({ path, headers, body }: Pick<GoldenCase, "path" | "heade
     client: found.protocol,
     call: found.protocol.decodeRequest({ raw, header: (name) => sent[name], path: found.path }),
   };
+}
+
+/** The usual deployment of a target: what it speaks, and whom it is for. */
+export function targetOf(name: TargetName): { protocol: Protocol; target: Target } {
+  const provider = PROVIDERS[name];
+  const protocol = provider.protocols.find((each) => each.name === name);
+  if (!protocol) throw new Error(`its provider does not speak ${name}`);
+  return { protocol, target: { model: MODELS[name], quirks: provider.quirks, maxOutputTokens: null } };
 }
 
 /** What of a case reaches a target. */

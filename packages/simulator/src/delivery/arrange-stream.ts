@@ -65,7 +65,8 @@ function piecesOf({ moments, whole }: Course, plan: Plan, framing: Framing, firs
       deltas += 1;
     }
     const place = { first: i === 0, last: i === moments.length - 1, whole: closes };
-    const data = half ? halfOf(step.data, framing) : frame(step, framing, place);
+    const whole = half && !framing.frames ? halfOf(step.data, framing) : frame(step, framing, place);
+    const data = framing.frames && typeof whole !== "string" ? spoilt(whole, half, framing.flipped && i === 2) : whole;
     return { data, waitMs, output, reasoning, reportsUsage: step.reportsUsage === true };
   });
 }
@@ -102,6 +103,14 @@ function indexOf(moments: readonly Moment[], at: Position): number {
     return deltas > at || (step.kind !== "delta" && step.kind !== "open");
   });
   return index < 0 ? moments.length : index;
+}
+
+/** A frame that breaks off, or that has a wrong bit in its payload. */
+function spoilt(bytes: Uint8Array, half: boolean, flipped: boolean): Uint8Array {
+  if (half) return bytes.subarray(0, Math.ceil(bytes.length / 2));
+  const at = bytes.length - 6;
+  if (flipped) bytes[at] = (bytes[at] ?? 0) ^ 1;
+  return bytes;
 }
 
 function halfOf(text: string, { array }: Framing): string {

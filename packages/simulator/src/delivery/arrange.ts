@@ -49,7 +49,7 @@ function arrangeJson(plan: Plan, request: WireRequest, wire: WireFormat, stamp: 
   const fault = later ? null : plan.fault;
   const headWaitMs = deferred ? 0 : jsonWaitMs(plan);
   const chunkBytes = settings.chunk ?? 0;
-  const typed: Record<string, string> = { ...headers };
+  const typed: Record<string, string> = { ...headers, ...request.headers?.(plan) };
   typed["content-type"] = request.contentType ?? wire.manners?.jsonType ?? OPENAI_MANNERS.jsonType;
   if (fault?.kind === "error" && fault.at === "headers" && fault.problem.shape === undefined) {
     const failed = request.failedJson?.(fault.problem, plan, stamp);

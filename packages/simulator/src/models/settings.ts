@@ -17,6 +17,7 @@ export const QUIRKS: readonly string[] = [
   "dup_start",
   "empty_choices",
   "finish_repeated",
+  "flipped_bit",
   "fresh_ids",
   "gemini_3",
   "late_input",

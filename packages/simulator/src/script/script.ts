@@ -45,6 +45,8 @@ export class Script {
   }
 }
 
+const PLACE = { first: false, last: false, whole: true } as const;
+
 /** Turns a scripted response into an answer. Other `headers` are there unless the script sets the same. */
 export function scriptedDelivery(
   response: ScriptResponse,
@@ -76,10 +78,14 @@ export function scriptedDelivery(
   });
 }
 
-function content({ body, events, raw }: ScriptResponse, manners: Manners): { type: string; data: string[] } {
+function content(
+  { body, events, raw }: ScriptResponse,
+  manners: Manners,
+): { type: string; data: (string | Uint8Array)[] } {
   const { streamType, jsonType, namedEvents, framing } = manners;
   if (events !== undefined) {
     const data = events.map((event, i) => {
+      if (framing === "frames") return frame(framedStep(event), plainFraming(framing), PLACE);
       const name = namedEvents && isObject(event) && typeof event.type === "string" ? event.type : undefined;
       const step = { data: typeof event === "string" ? event : JSON.stringify(event), ...(name && { event: name }) };
       return frame(step, plainFraming(framing), { first: i === 0, last: i === events.length - 1, whole: true });
@@ -89,6 +95,14 @@ function content({ body, events, raw }: ScriptResponse, manners: Manners): { typ
   if (raw !== undefined) return { type: streamType, data: [raw] };
   if (body === undefined) return { type: jsonType, data: [] };
   return { type: jsonType, data: [typeof body === "string" ? body : JSON.stringify(body)] };
+}
+
+/** In frames an event is `{ NAME: payload }`, or `{ exception: { TYPE: payload } }`. */
+function framedStep(event: unknown): { event: string; exception?: string; data: string } {
+  const [name = "", payload] = isObject(event) ? (Object.entries(event)[0] ?? []) : [];
+  const [exception, said] = name === "exception" && isObject(payload) ? (Object.entries(payload)[0] ?? []) : [];
+  if (exception !== undefined) return { event: "", exception, data: JSON.stringify(said) };
+  return { event: name, data: JSON.stringify(payload ?? {}) };
 }
 
 /** Matches a text against a pattern in which `*` is any run of characters. An absent pattern fits all. */

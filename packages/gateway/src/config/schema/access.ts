@@ -57,10 +57,15 @@ export const tenantSchema = z
     credentials: z
       .record(
         z.string(),
-        z.union([
-          text().describe("The key, best as a reference."),
-          providerSchema.pick({ api_key: true, entra: true, credentials: true }).strict(),
-        ]),
+        z
+          .union([
+            text().describe("The key, best as a reference."),
+            providerSchema
+              .pick({ api_key: true, entra: true, credentials: true })
+              .strict()
+              .describe("In the provider's own shape."),
+          ])
+          .describe("What says who calls."),
       )
       .describe("Its own credentials, by provider: its calls there use them, and nobody else's.")
       .prefault({}),

@@ -15,7 +15,7 @@ import { madeCallId } from "../call-ids.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
 import { readMedia } from "./media.ts";
-import { readProof } from "./proof.ts";
+import { readProof, UNSIGNED } from "./proof.ts";
 
 /** Calls that wait for their results, in order. Clients that know no ids answer by name. */
 interface PendingCall {
@@ -167,7 +167,9 @@ function readCall(call: Fields, part: Fields, reading: Reading): ToolCallBlock {
   reading.calls++;
   reading.pending.push({ id, name, given: Boolean(given) });
   const args = pick(call, "args");
-  const signature = pickString(part, "thoughtSignature");
+  const proof = pickString(part, "thoughtSignature");
+  // The word that there is none is no proof.
+  const signature = proof === UNSIGNED ? undefined : proof;
   return {
     type: "tool_call",
     id,

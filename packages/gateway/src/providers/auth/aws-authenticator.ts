@@ -53,7 +53,7 @@ export function awsAuthenticator(
       const needed = Math.abs(off) > SKEW_MS_MIN ? off : 0;
       if (Number.isNaN(off) || Math.abs(needed - skewMs) < SKEW_MS_MIN) {
         const refused = tokens.current?.value;
-        tokens.refused(use.generation);
+        void tokens.refused(use.generation);
         return Promise.resolve(tokens.take()).then(({ value }) => value !== refused);
       }
       skewMs = needed;
