@@ -109,13 +109,20 @@ describe("calls go", () => {
       "/completions",
     ],
     ["images", "/v1/images/generations", { prompt: "a" }, { data: [{ b64_json: png }] }, "/images/generations"],
-    ["speech", "/v1/audio/speech", { input: "a", voice: "alloy" }, { audio: "x" }, "/audio/speech"],
   ])("%s of both surfaces", async (_, path, body, answer, own) => {
     azure.answer((response) => sendJson(response, 200, answer));
     expect((await gateway.post({ ...body, model: "ptu" }, { path })).status).toBe(200);
     expect(lastAsked().path).toBe(`/openai/deployments/gpt4o%20ptu%2F1${own}?api-version=2024-10-21`);
     expect((await gateway.post({ ...body, model: "v1" }, { path })).status).toBe(200);
     expect(lastAsked()).toMatchObject({ path: `/openai/v1${own}`, body: { model: "gpt4o-ptu" } });
+  });
+
+  test("speech, too", async () => {
+    azure.answer((response) => void response.writeHead(200, { "content-type": "audio/mpeg" }).end("sound"));
+    const asked = { input: "a", voice: "alloy", model: "ptu" };
+    const response = await gateway.post(asked, { path: "/v1/audio/speech" });
+    expect(await response.text()).toBe("sound");
+    expect(lastAsked().path).toBe("/openai/deployments/gpt4o%20ptu%2F1/audio/speech?api-version=2024-10-21");
   });
 
   test("transcriptions, whose form names the deployment", async () => {

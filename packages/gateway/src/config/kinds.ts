@@ -117,6 +117,22 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keys: ["region", "role_arn", "profile"],
     adds: /\/model(?:\/.*)?$|\/v\d+[a-z0-9]*$/i,
   },
+  cohere: {
+    baseUrl: "https://api.cohere.com",
+    hostOnly: true,
+    needsKey: true,
+    keyVariable: "COHERE_API_KEY",
+    auth: BEARER,
+    vendor: true,
+  },
+  mistral: {
+    baseUrl: "https://api.mistral.ai/v1",
+    hostOnly: false,
+    needsKey: true,
+    keyVariable: "MISTRAL_API_KEY",
+    auth: BEARER,
+    vendor: true,
+  },
   "openai-compatible": {
     baseUrl: null,
     hostOnly: false,

@@ -10,6 +10,8 @@ export type ProviderKind =
   | "gemini"
   | "vertex"
   | "bedrock"
+  | "cohere"
+  | "mistral"
   | "simulator";
 
 /** How Entra ID is asked for tokens. `proxy` is that of the token calls; a machine's own endpoint has none. */

@@ -4,7 +4,7 @@ import type { PresetName } from "./presets.ts";
 export interface StarterProvider {
   name: string;
   keyVariable: string;
-  kind: "openai" | "anthropic" | "gemini" | "openai-compatible";
+  kind: "openai" | "anthropic" | "gemini" | "mistral" | "cohere" | "openai-compatible";
   preset?: PresetName;
   /** Models behind the aliases `default` and `fast`: dated, or versioned where the vendor has no dates. */
   models: { default: string; fast: string };
@@ -29,6 +29,18 @@ export const STARTER_PROVIDERS: readonly StarterProvider[] = [
     keyVariable: "GEMINI_API_KEY",
     kind: "gemini",
     models: { default: "gemini-2.5-pro", fast: "gemini-2.5-flash" },
+  },
+  {
+    name: "mistral",
+    keyVariable: "MISTRAL_API_KEY",
+    kind: "mistral",
+    models: { default: "mistral-large-2512", fast: "mistral-small-2603" },
+  },
+  {
+    name: "cohere",
+    keyVariable: "COHERE_API_KEY",
+    kind: "cohere",
+    models: { default: "command-a-03-2025", fast: "command-r7b-12-2024" },
   },
   {
     name: "groq",
@@ -97,8 +109,6 @@ export const AZURE_STARTER = {
 
 /** Variables that would make a provider, or a store, which this build does not have. */
 export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
-  { variable: "MISTRAL_API_KEY", what: "kind `mistral`" },
-  { variable: "COHERE_API_KEY", what: "kind `cohere`" },
   { variable: "AWS_ACCESS_KEY_ID", what: "kind `bedrock`" },
   { variable: "REDIS_URL", what: "shared state" },
 ];

@@ -53,7 +53,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "providers.*.kind": ["cohere", "mistral", "ai-sdk"],
+  "providers.*.kind": ["ai-sdk"],
   "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
 };
 

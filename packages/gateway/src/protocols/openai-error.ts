@@ -56,7 +56,7 @@ const PRECEDENCE: readonly ErrorClass[] = [...new Set(CODES.values())];
 const WORDS: readonly [ErrorClass, RegExp][] = [
   [
     "context_overflow",
-    /prompt is too long|exceeds the context window|maximum prompt length is \d+|maximum context length|exceeds the available context size|context window exceeds limit|exceeded model token limit|context[_ ]length|reduce the length of the messages|`inputs` tokens \+ `max_new_tokens`|maximum input length is|current length is \d+ while limit is|input is too long for requested model|input token count.{0,80}exceeds the maximum|exceed context limit/,
+    /prompt is too long|exceeds the context window|maximum prompt length is \d+|maximum context length|exceeds the available context size|context window exceeds limit|exceeded model token limit|context[_ ]length|reduce the length of the messages|`inputs` tokens \+ `max_new_tokens`|maximum input length is|current length is \d+ while limit is|input is too long for requested model|input token count.{0,80}exceeds the maximum|exceed context limit|^too many tokens: /,
   ],
   [
     "content_filtered",
@@ -64,7 +64,7 @@ const WORDS: readonly [ErrorClass, RegExp][] = [
   ],
   [
     "quota_exhausted",
-    /credit balance is too low|insufficient balance|exceeded your current quota|spend(?:ing)? limit|monthly (?:spend|usage)|used all available credits|enforced_spend_limit|trial key|tokens per day/,
+    /credit balance is too low|insufficient balance|exceeded your current quota|spend(?:ing)? limit|monthly (?:spend|usage)|used all available credits|enforced_spend_limit|trial key(?!.{0,200}\/ ?(?:minute|second))|tokens per day/,
   ],
   ["auth_failed", /incorrect api key|invalid api key|api key not valid/],
   [

@@ -32,6 +32,29 @@ export interface Quirks {
   efforts?: readonly string[];
   /** Stop sequences it takes; absent: 4. */
   stopMax?: number;
+  /** The highest temperature it takes; absent: 2. */
+  temperatureMax?: number;
+  /** It refuses whatever it does not know: what it does, by the name of the protocol. Absent: unknown members are its own business. */
+  strict?: Readonly<Record<string, StrictBody>>;
+}
+
+/** The whole of a request body that a strict server takes: a client's own bytes are held to it, too. */
+export interface StrictBody {
+  /** Its top-level members. */
+  members: ReadonlySet<string>;
+  /** Its names for members of the dialect that it calls otherwise. */
+  renames: ReadonlyMap<string, string>;
+  /** Paths of what changes the answer, is known to it, and has no place in the canonical form. */
+  keeps: RegExp;
+  messages?: StrictMessages;
+}
+
+/** The same for chat messages. */
+export interface StrictMessages {
+  /** By role. */
+  members: Readonly<Record<string, ReadonlySet<string>>>;
+  /** The form of a call's id, and how many letters and digits stand for one that is of another. */
+  callId: { fits: RegExp; chars: number };
 }
 
 /**
@@ -144,12 +167,22 @@ export interface Protocol {
   /** The answer's bytes with `gateway_metadata` added as the last member; every other byte stays. */
   decorateReply(body: Buffer, metadata: Metadata): Buffer;
 
-  /** The same-dialect lane: the client's bytes with the model and what policy changes spliced in. */
-  passRequest(call: Call, target: Target): Buffer;
+  /**
+   * The same-dialect lane: the client's bytes with the model and what policy changes spliced in. What a strict upstream
+   * refuses is taken out, and its names added to `dropped`.
+   */
+  passRequest(call: Call, target: Target, dropped?: Set<string>): Buffer;
+  /**
+   * For upstreams that are stricter than the dialect: can the client's bytes be mended in place? If not, its call is translated,
+   * there and back. Absent: always.
+   */
+  splices?(call: Call): boolean;
   /** What goes back to the client differs from what came: ids that carry their deployment, another framing. Null: nothing. */
   dress?(call: Call, deploymentToken: string, accountToken: string): Dresser | null;
   /** What a 200 answer says. One that is broken, or holds an error, is a failure: with the usage it reports, if any. */
   readReply(body: Buffer, quirks: Quirks, nowMs: number, contentType: string): ReplyFacts | FailedReply;
+  /** Puts what a good answer says in its headers alone into its body, where all that reads it finds it. */
+  foldHeaders?(body: Buffer, headers: Readonly<Record<string, string>>): Buffer;
   streamReader(quirks: Quirks): StreamReader;
   /** How a stream from upstream is cut into events, where that is not server-sent events. */
   readonly framing?: Framing;

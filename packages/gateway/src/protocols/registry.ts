@@ -2,6 +2,8 @@ import { anthropicCountTokens } from "./anthropic-count-tokens/index.ts";
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import { bedrockConverse } from "./bedrock-converse/index.ts";
 import { bedrockEmbeddings } from "./bedrock-embeddings/index.ts";
+import { cohereChat } from "./cohere-chat/index.ts";
+import { cohereEmbeddings } from "./cohere-embeddings/index.ts";
 import { geminiCountTokens } from "./gemini-count-tokens/index.ts";
 import { geminiEmbeddings } from "./gemini-embeddings/index.ts";
 import { geminiGenerate } from "./gemini-generate/index.ts";
@@ -27,6 +29,8 @@ export const PROTOCOLS: readonly Protocol[] = [
   geminiCountTokens,
   bedrockConverse,
   bedrockEmbeddings,
+  cohereChat,
+  cohereEmbeddings,
 ];
 
 /** A client's call, known by its path. */

@@ -2,8 +2,10 @@ import type { ProviderConfig, ProviderKind } from "../config/snapshot.ts";
 import { anthropic } from "./anthropic.ts";
 import { azureOpenai } from "./azure-openai.ts";
 import { bedrock } from "./bedrock.ts";
+import { cohere } from "./cohere.ts";
 import { gemini } from "./gemini.ts";
 import type { ProviderMeans } from "./means.ts";
+import { mistral } from "./mistral.ts";
 import { openai } from "./openai.ts";
 import { openaiCompatible } from "./openai-compatible.ts";
 import type { Provider } from "./provider.ts";
@@ -16,6 +18,8 @@ const KINDS: Readonly<Record<ProviderKind, (config: ProviderConfig, means: Provi
   "azure-openai": azureOpenai,
   vertex,
   bedrock,
+  cohere,
+  mistral,
   "openai-compatible": openaiCompatible,
   anthropic,
   simulator,

@@ -1,8 +1,12 @@
 import type { PresetName } from "../config/presets.ts";
 import type { Quirks } from "../protocols/protocol.ts";
+import { MISTRAL_BODIES } from "./mistral-bodies.ts";
 
 /** What a server takes of a request that is translated to chat, beyond the family's common ground. */
-export type ChatQuirks = Pick<Quirks, "refuses" | "jsonSchema" | "takes" | "efforts" | "stopMax">;
+export type ChatQuirks = Pick<
+  Quirks,
+  "refuses" | "jsonSchema" | "takes" | "efforts" | "stopMax" | "temperatureMax" | "strict"
+>;
 
 /** Models of OpenAI's that think before they answer, and those that know its newest fields; fine-tuned ones too. */
 const THINKING = /(?:^|:)(?:o\d|gpt-[5-9]|codex)/;
@@ -61,6 +65,24 @@ export const SIMULATOR: ChatQuirks = {
     history_reasoning_content: true,
   },
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+};
+
+/** Mistral (WIRE B7): a member it does not know is a 422. */
+export const MISTRAL: ChatQuirks = {
+  refuses: ["logprobs"],
+  takes: {
+    strict: true,
+    parallel_tool_calls: true,
+    document_urls: true,
+    prompt_cache_key: true,
+    history_reasoning_details: true,
+    // The others think always, or never.
+    reasoning_effort: /^mistral-(?:small|medium)/,
+  },
+  efforts: ["none", "minimal", "low", "medium", "high", "xhigh"],
+  stopMax: 1_000,
+  temperatureMax: 1.5,
+  strict: MISTRAL_BODIES,
 };
 
 /** A server nobody has described. */

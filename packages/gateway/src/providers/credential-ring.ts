@@ -33,8 +33,9 @@ export interface RingParts {
   told(event: CredentialEvent): void;
 }
 
-/** After a look for a newer credential that found none, the next one waits this long, ms. */
-const RENEW_GAP_MS = 1_000;
+/** After a look for a newer credential that found none, the next one waits, ms: doubling from the first to the last. */
+const SEEK_FIRST_MS = 1_000;
+const SEEK_LAST_MS = 10_000;
 /** A refused generation counts as refused for this long. */
 const REFUSED_MS = 60_000;
 /** When a new credential is tried again, ms: doubling from the first to the last. */
@@ -62,7 +63,9 @@ export class CredentialRing implements Provider {
   #trials = 0;
   #timer: Timer | null = null;
   #renewal: Promise<boolean> | null = null;
-  #soughtAt: number | null = null;
+  /** Nobody is asked for a newer credential before (monotonic ms), after so many looks in vain. */
+  #seekAt = 0;
+  #seeks = 0;
   #past: Secret[] = [];
   #closed = false;
 
@@ -185,6 +188,8 @@ export class CredentialRing implements Provider {
   #cutOver(candidate: Generation): void {
     this.#candidate = null;
     this.#candidateRefused = false;
+    this.#seekAt = 0;
+    this.#seeks = 0;
     this.#timer?.cancel();
     this.#replace(candidate);
     this.#tell("rotated", candidate);
@@ -221,7 +226,7 @@ export class CredentialRing implements Provider {
     const { number } = this.#current;
     if (use.generation !== number) return use.generation < number;
     this.#current.refusedAt = this.#parts.clock.monotonic();
-    if (this.#candidate && !this.#candidateRefused) await this.#trial;
+    if (await this.#fallForward()) return true;
     if (this.#current.number !== number) return true;
     // A token that is made from a credential may be out of date while that is not.
     if (await this.#current.refused(use, answeredAt)) return true;
@@ -233,11 +238,21 @@ export class CredentialRing implements Provider {
 
   async #renew(refused: Generation): Promise<boolean> {
     const now = this.#parts.clock.monotonic();
-    if (this.#soughtAt !== null && now - this.#soughtAt < RENEW_GAP_MS) return false;
+    if (now < this.#seekAt) return false;
     await this.#parts.refetch(refused.provider.config).catch(() => {});
-    if (this.#candidate && !this.#candidateRefused) await this.#trial;
-    this.#soughtAt = this.#parts.clock.monotonic();
-    return this.#current.number > refused.number;
+    await this.#fallForward();
+    if (this.#current.number > refused.number) return true;
+    this.#seekAt = this.#parts.clock.monotonic() + Math.min(SEEK_LAST_MS, SEEK_FIRST_MS * 2 ** this.#seeks++);
+    return false;
+  }
+
+  /** The credential in use was refused: one that is being tried is waited for, and one that cannot be tried is used. */
+  async #fallForward(): Promise<boolean> {
+    const candidate = this.#candidate;
+    if (!candidate || this.#candidateRefused) return false;
+    await this.#trial;
+    if (candidate === this.#candidate && !this.#candidateRefused) this.#cutOver(candidate);
+    return this.#current === candidate;
   }
 
   #tell(kind: CredentialEvent["kind"], { number, use }: Generation): void {

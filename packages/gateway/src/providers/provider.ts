@@ -128,7 +128,8 @@ export function jsonProvider(parts: ProviderParts): Provider {
       const contentType = encoded ? undefined : protocol.contentType?.(call);
       const spoken = protocol.upstreamHeaders?.(call, crossing === null) ?? NONE;
       const own = envelope?.headers?.(spoken, protocol) ?? { headers: spoken, dropped: NONE };
-      const body = encoded?.body ?? protocol.passRequest(call, target);
+      const lost = encoded || quirks.strict === undefined ? undefined : new Set<string>();
+      const body = encoded?.body ?? protocol.passRequest(call, target, lost);
       const fixed = contentType === undefined ? jsonHeaders : ["content-type", contentType, ...headers];
       const plain: UpstreamRequest = {
         origin: url.origin,
@@ -141,7 +142,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: poolOf(pool),
       };
-      const dropped = encoded?.dropped ?? NONE;
+      const dropped = encoded?.dropped ?? (lost ? [...lost] : NONE);
       return {
         ...signed(authenticator, plain),
         dropped: own.dropped.length === 0 ? dropped : [...dropped, ...own.dropped],

@@ -53,7 +53,8 @@ export function awsSecretsManager({ fetch, get, keys }: AwsSecretsOptions): Secr
 }
 
 function regionOf(path: string, get: AwsSecretsOptions["get"]): string {
-  const region = /^arn:[^:]*:secretsmanager:([^:]+):/.exec(path)?.[1] ?? (get("AWS_REGION") || get("AWS_DEFAULT_REGION"));
+  const region =
+    /^arn:[^:]*:secretsmanager:([^:]+):/.exec(path)?.[1] ?? (get("AWS_REGION") || get("AWS_DEFAULT_REGION"));
   if (region && /^[a-z0-9-]+$/.test(region)) return region;
   throw new SecretFault("missing", "nothing says in which region secrets manager is: set AWS_REGION");
 }
@@ -95,7 +96,10 @@ function refusal(who: string, path: string, status: number, answer: Record<strin
     return new SecretFault("denied", `${who} refuses ${path} to this gateway (${type})`);
   }
   const isLater = status >= 500 || type === "ThrottlingException" || type === "InternalServiceError";
-  return new SecretFault(isLater ? "unreachable" : "broken", `${who} answered ${status} for ${path} (${type || "no type"})`);
+  return new SecretFault(
+    isLater ? "unreachable" : "broken",
+    `${who} answered ${status} for ${path} (${type || "no type"})`,
+  );
 }
 
 function textOf(who: string, path: string, answer: Record<string, unknown> | null): string {

@@ -10,7 +10,8 @@ export interface GcpSecretsOptions {
   token(): Promise<string>;
 }
 
-const RESOURCE = /^projects\/[A-Za-z0-9:._-]+(?:\/locations\/[a-z0-9-]+)?\/secrets\/[A-Za-z0-9_-]+(\/versions\/[A-Za-z0-9_-]+)?$/;
+const RESOURCE =
+  /^projects\/[A-Za-z0-9:._-]+(?:\/locations\/[a-z0-9-]+)?\/secrets\/[A-Za-z0-9_-]+(\/versions\/[A-Za-z0-9_-]+)?$/;
 
 /** GCP Secret Manager: `gcp-sm:projects/p/secrets/s` is its latest version, `…/versions/7` that one. */
 export function gcpSecretManager({ fetch, get, token }: GcpSecretsOptions): SecretManager {

@@ -122,12 +122,18 @@ describe("a reference that gives nothing says why", () => {
     ["vault:secret/data/llm#anthropic", { VAULT_TOKEN: "wrong" }, "refuses secret secret/data/llm"],
     ["vault:secret/data/llm#anthropic", { VAULT_TOKEN: "" }, "set VAULT_TOKEN"],
     ["vault:secret/data/llm#anthropic", { VAULT_TOKEN: "", VAULT_ROLE_ID: "x", VAULT_SECRET_ID: "y" }, "the login"],
-    ["vault:secret/data/llm#anthropic", { VAULT_ADDR: "http://127.0.0.1:1" }, "did not answer (ECONNREFUSED)"],
     ["aws-sm:plain", { AWS_SECRET_ACCESS_KEY: "wrong" }, "InvalidSignatureException"],
     ["aws-sm:plain", { AWS_REGION: "" }, "set AWS_REGION"],
     ["gcp-sm:projects/p/secrets/llm", { GOOGLE_APPLICATION_CREDENTIALS: "/nowhere" }, "cannot be read as JSON"],
   ])("%s with %j", async (reference, variables, words) => {
     expect(await lookUp(reference, variables)).toMatchObject({ missing: expect.stringContaining(words) });
+  });
+
+  it("of a manager that is not there", async () => {
+    const gone = await startVault();
+    await gone.stop();
+    const found = await lookUp("vault:secret/data/llm#anthropic", { VAULT_ADDR: gone.url });
+    expect(found).toMatchObject({ missing: `vault at ${gone.url} did not answer (ECONNREFUSED)` });
   });
 
   const references = ["vault:secret/data/llm#anthropic", "aws-sm:plain", "gcp-sm:projects/p/secrets/llm"];

@@ -51,6 +51,7 @@ export class SecretKeeper implements SecretLookup {
   readonly #kept = new Map<string, Kept>();
   readonly #turnstile = new Turnstile(SECRET_BOUNDS.asksMax);
   #refreshMs = 300_000;
+  #asking = 0;
   #closed = false;
 
   constructor(options: KeeperOptions) {
@@ -103,6 +104,11 @@ export class SecretKeeper implements SecretLookup {
       if (reading) oldestReadAt = Math.min(oldestReadAt ?? readAt, readAt);
     }
     return { state: isWhole ? "ok" : "degraded", oldestReadAt };
+  }
+
+  /** Nobody is being asked. */
+  get idle(): boolean {
+    return this.#asking === 0;
   }
 
   close(): void {
@@ -222,12 +228,14 @@ export class SecretKeeper implements SecretLookup {
   /** Few at a time, and each within its time. */
   #bounded<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#turnstile.pass(async () => {
+      this.#asking++;
       const controller = new AbortController();
       const timer = this.#options.clock.after(SECRET_BOUNDS.askMs, () => controller.abort());
       try {
         return await Promise.race([act(controller.signal), aborted(controller.signal)]);
       } finally {
         timer.cancel();
+        this.#asking--;
       }
     });
   }
@@ -235,8 +243,7 @@ export class SecretKeeper implements SecretLookup {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const fail = (): void =>
-      reject(new SecretFault("unreachable", `no answer within ${SECRET_BOUNDS.askMs} ms`));
+    const fail = (): void => reject(new SecretFault("unreachable", `no answer within ${SECRET_BOUNDS.askMs} ms`));
     signal.addEventListener("abort", fail, { once: true });
   });
 }

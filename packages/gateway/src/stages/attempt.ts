@@ -210,13 +210,14 @@ export class Attempt implements UpstreamSink {
   }
 
   /** The whole body, read by the protocol. Whatever stands in it, nothing is thrown into the transport. */
-  #readBody(body: Buffer): Extract<AttemptOutcome, { kind: "reply" }> | { failure: ProviderFailure } {
+  #readBody(raw: Buffer): Extract<AttemptOutcome, { kind: "reply" }> | { failure: ProviderFailure } {
     const { protocol, quirks, stream } = this.#spec;
     const { meter } = this;
     const status = meter.httpStatus ?? 0;
     const now = this.#clock.now();
     try {
-      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.headers, body, now) };
+      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.headers, raw, now) };
+      const body = protocol.foldHeaders?.(raw, this.headers) ?? raw;
       const contentType = this.headers["content-type"] ?? "application/octet-stream";
       const facts = protocol.readReply(body, quirks, now, contentType);
       meter.usage = facts.usage;

@@ -18,7 +18,13 @@ import type { Visit } from "./visit.ts";
 /** How long a trial may take, ms. */
 const TRIAL_MS = 15_000;
 const CONNECT_MS = 5_000;
-const TIMEOUTS = { connectMs: CONNECT_MS, firstTokenMs: null, hopMs: TRIAL_MS, idleMs: TRIAL_MS, streamMaxMs: TRIAL_MS };
+const TIMEOUTS = {
+  connectMs: CONNECT_MS,
+  firstTokenMs: null,
+  hopMs: TRIAL_MS,
+  idleMs: TRIAL_MS,
+  streamMaxMs: TRIAL_MS,
+};
 /** The least that every API takes: some refuse a smaller cap. */
 const TINY = { messages: [{ role: "user", content: "." }], max_tokens: 16 };
 
@@ -91,7 +97,15 @@ function attemptOf(
   over?: () => void,
 ): Attempt {
   const still = { rewrite: null, writer: null, dresser: null, stream: false, choices: 1, showsUsage: false };
-  const spec = { ...still, request, over, protocol, quirks: provider.quirks, holdTerminator: false, timeouts: TIMEOUTS };
+  const spec = {
+    ...still,
+    request,
+    over,
+    protocol,
+    quirks: provider.quirks,
+    holdTerminator: false,
+    timeouts: TIMEOUTS,
+  };
   return new Attempt(spec, plane.transport, plane.clock, new Cancel());
 }
 

@@ -114,16 +114,33 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   if (call.pinnedTo !== null && call.pinnedTo !== deploymentToken(deployment, caller.tenant.name)) {
     return { deployment: deployment.name, gate: "permission", reason: "the ids in the request are another one's" };
   }
-  const crossing = protocol === client ? null : asked.crossing();
-  if (crossing && !asked.dropUnsupported) {
-    const target = { model: deployment.model, quirks: provider.quirks, maxOutputTokens: deployment.maxOutputTokens };
-    const fields = crossing.inexpressible(protocol, target);
-    if (fields.length > 0) {
-      const reason = `${protocol.api} cannot express ${fields.join(", ")}`;
-      return { deployment: deployment.name, gate: "expressibility", reason, fields };
-    }
+  const { crossing, lost } = laneTo(asked, provider, protocol, deployment);
+  if (lost.length > 0 && !asked.dropUnsupported) {
+    const reason = `${protocol.api} cannot express ${lost.join(", ")}`;
+    return { deployment: deployment.name, gate: "expressibility", reason, fields: lost };
   }
   return { deployment, provider, protocol, crossing, ...keysOf(runtime, caller.tenant.name, deployment) };
+}
+
+/**
+ * How a call gets to a deployment: as the client's own bytes (no crossing), or translated; and what of its meaning is lost on
+ * the way. A server of the client's own dialect that is stricter than the dialect is asked what it takes, like any other.
+ */
+function laneTo(
+  { client, call, crossing: open }: Asked,
+  { quirks }: Provider,
+  protocol: Protocol,
+  { model, maxOutputTokens }: Deployment,
+): { crossing: Crossing | null; lost: string[] } {
+  const strict = quirks.strict?.[protocol.name];
+  const own = protocol === client;
+  const crossing = own && !strict ? null : open();
+  if (!crossing) return { crossing, lost: [] };
+  const passes = own && protocol.splices?.(call) !== false;
+  const fields = crossing.inexpressible(protocol, { model, quirks, maxOutputTokens });
+  const lost = passes && strict ? fields.filter((field) => !strict.keeps.test(field)) : fields;
+  // What a route lets drop, the translation knows how to leave out.
+  return { crossing: passes && lost.length === 0 ? null : crossing, lost };
 }
 
 /** The provider as this tenant calls it: with its own credentials, or the shared ones. */

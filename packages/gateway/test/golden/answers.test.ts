@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CLIENTS, type ClientName, DIALECTS } from "../support/client-dialects.ts";
 import { at } from "../support/loose-json.ts";
 import type { Reply } from "../support/said.ts";
-import { ANSWERS, type AnswerCase } from "./answer-cases.ts";
+import { ANSWERS, type AnswerCase, type Step } from "./answer-cases.ts";
 import {
   clientCall,
   inPieces,
@@ -38,6 +38,19 @@ describe("a golden answer", () => {
       "anthropic-messages": 35,
       "gemini-generate": 33,
     });
+  });
+
+  it.each(TARGETS.filter((each) => each !== "gemini-generate"))("of %s calls a tool by its client's name", (source) => {
+    const call: Step = { call: "met_x2e_no_x3a_now", id: "call_1", args: ["{}"] };
+    const answer: AnswerCase = { name: "named", alternatives: [{ steps: [call], finish: "tool_calls" }], usage: null };
+    for (const stream of [false, true]) {
+      const asked = clientCall("gemini", stream, 1);
+      const body = stream
+        ? streamedTo(asked, protocolOf(source), [SPEAK[source].stream(answer)])
+        : wholeTo(asked, protocolOf(source), SPEAK[source].whole(answer));
+      const [said] = DIALECTS.gemini.read(body, stream).choices;
+      expect(said?.calls).toEqual([{ name: "met.no:now", arguments: {} }]);
+    }
   });
 
   it.each(PAIRS)("of $source in JSON says the same to $client", ({ source, client }) => {

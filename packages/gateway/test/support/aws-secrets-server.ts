@@ -14,8 +14,10 @@ export async function startAwsSecrets(): Promise<AwsSecretsServer> {
   const secrets = new Map<string, Record<string, string>>();
   const server = await startSecretServer(
     (asked, reply) => {
-      if (asked.headers["x-amz-target"] !== "secretsmanager.GetSecretValue") return reply(400, fault("UnknownOperation"));
-      if (asked.headers.authorization !== expectedSignature(asked)) return reply(400, fault("InvalidSignatureException"));
+      if (asked.headers["x-amz-target"] !== "secretsmanager.GetSecretValue")
+        return reply(400, fault("UnknownOperation"));
+      if (asked.headers.authorization !== expectedSignature(asked))
+        return reply(400, fault("InvalidSignatureException"));
       const { SecretId, VersionStage } = JSON.parse(asked.body) as Record<string, string>;
       const value = secrets.get(SecretId ?? "")?.[VersionStage ?? ""];
       if (value === undefined) return reply(400, fault("ResourceNotFoundException"));

@@ -2,7 +2,7 @@
 export interface ChatSource {
   /** Name of the traffic file without `.jsonl`; alias, deployment and provider are called so too. */
   file: string;
-  kind: "azure-openai" | "openai" | "openai-compatible";
+  kind: "azure-openai" | "mistral" | "openai" | "openai-compatible";
   preset: string | null;
   /** The only spelling of the output cap that goes to it; null where the client's own goes. */
   cap: "max_tokens" | "max_completion_tokens" | null;
@@ -48,8 +48,8 @@ export const CHAT_SOURCES: readonly ChatSource[] = [
     path: "/openai/deployments/upstream-model-2026-01-01/chat/completions?api-version=2024-12-01-preview",
     keyHeader: "api-key",
   }),
+  compatible("mistral-chat", { kind: "mistral", cap: "max_tokens", reasoning: "inside" }),
   // Vendors without a preset, or whose own kind or preset this build does not have, as any server of the family.
-  compatible("mistral-chat"),
   compatible("vercel-gateway-chat"),
   compatible("crusoe-chat"),
   compatible("snowflake-chat"),

@@ -3,6 +3,7 @@ import { type ClientName, DIALECTS } from "./client-dialects.ts";
 import { at, type Json, listAt, payloadsOf, textAt } from "./loose-json.ts";
 import type { SourceDialect } from "./matrix-sources.ts";
 import { readBedrock } from "./read-bedrock.ts";
+import { readCohere } from "./read-cohere.ts";
 import { geminiResponses } from "./read-gemini.ts";
 import { responseBytes, type TrafficRecord } from "./replay-server.ts";
 import type { Reply } from "./said.ts";
@@ -14,7 +15,7 @@ export type Expected = { kind: "answer"; reply: Reply } | { kind: "failure"; cla
 export function expectedOf(record: TrafficRecord, own: SourceDialect): Expected {
   const failed = failureIn(record);
   if (failed) return { kind: "failure", class: failed };
-  const read = own === "bedrock" ? readBedrock : DIALECTS[own].read;
+  const read = own === "bedrock" ? readBedrock : own === "cohere" ? readCohere : DIALECTS[own].read;
   return { kind: "answer", reply: read(responseBytes(record), record.stream) };
 }
 

@@ -3,7 +3,7 @@ import type { ClientName } from "./client-dialects.ts";
 import type { Json } from "./loose-json.ts";
 
 /** A dialect of recorded answers. */
-export type SourceDialect = ClientName | "bedrock";
+export type SourceDialect = ClientName | "bedrock" | "cohere";
 
 /** A file of recorded chat traffic, and the provider that stands for its origin. */
 export interface MatrixSource {
@@ -11,7 +11,16 @@ export interface MatrixSource {
   file: string;
   /** The dialect that it speaks itself: a client's, or one that only providers speak. */
   own: SourceDialect;
-  kind: "anthropic" | "azure-openai" | "bedrock" | "gemini" | "openai" | "openai-compatible" | "vertex";
+  kind:
+    | "anthropic"
+    | "azure-openai"
+    | "bedrock"
+    | "cohere"
+    | "gemini"
+    | "mistral"
+    | "openai"
+    | "openai-compatible"
+    | "vertex";
   preset: string | null;
   /** What the provider's kind wants to be told besides, as YAML. */
   settings?: string;
@@ -79,6 +88,9 @@ export const RESPONSES_SOURCES: readonly MatrixSource[] = [
 /** Records of Converse, which no client speaks. */
 export const BEDROCK_SOURCES: readonly MatrixSource[] = [source("bedrock-converse", "bedrock", "bedrock")];
 
+/** Records of Cohere's v2 chat, which no client speaks. */
+export const COHERE_SOURCES: readonly MatrixSource[] = [source("cohere-chat", "cohere", "cohere")];
+
 /** Records of chat completions. */
 export const CHAT_MATRIX: readonly MatrixSource[] = CHAT_SOURCES.map(({ file, kind, preset, settings }) => ({
   ...source(file, "chat", kind, preset),
@@ -115,7 +127,7 @@ function linesOf(
   url: string,
   forwarded: string,
 ): Lines {
-  const base = `${url}/${file}${kind.startsWith("openai") ? "/v1" : ""}`;
+  const base = `${url}/${file}${/^(?:openai|mistral)/.test(kind) ? "/v1" : ""}`;
   const named = (preset === null ? "" : `preset: ${preset}, `) + (settings === undefined ? "" : `${settings}, `);
   // A server of both APIs is asked for the one that the record is of.
   const api = own === "chat" || own === "responses" ? `, api: ${own}` : "";

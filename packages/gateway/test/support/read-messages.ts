@@ -36,7 +36,7 @@ export function readMessages(bytes: Buffer, stream: boolean): Reply {
 }
 
 /** The message that the events of a stream come to. Some recordings hold several: the first counts. */
-function assembled(events: Json[]): Json {
+export function assembled(events: Json[]): Json {
   const blocks: Json[] = [];
   const pieces = new Map<Json, string>();
   let message: Json = {};

@@ -46,7 +46,7 @@ export const providerSchema = z
       .optional(),
     base_url: text()
       .describe(
-        "What the vendor's own SDK takes: with /v1 for the OpenAI family, the host alone for Azure, Anthropic, Gemini, Vertex and Bedrock. Default: the vendor's or the preset's.",
+        "What the vendor's own SDK takes: with /v1 for the OpenAI family and Mistral, the host alone for Azure, Anthropic, Gemini, Cohere, Vertex and Bedrock. Default: the vendor's or the preset's.",
       )
       .optional(),
     endpoint: text().describe("azure-openai: the resource's address, https://NAME.openai.azure.com.").optional(),

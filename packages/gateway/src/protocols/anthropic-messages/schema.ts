@@ -66,20 +66,27 @@ export function toolSchema(parameters: Fields | null): Fields | null {
   const properties: Fields = isObject(wire["properties"]) ? { ...wire["properties"] } : {};
   const required = new Set(namesIn(wire["required"]));
   for (const part of objectsIn(allOf)) {
-    Object.assign(properties, part["properties"]);
+    if (isObject(part["properties"])) Object.assign(properties, part["properties"]);
     for (const name of namesIn(part["required"])) required.add(name);
   }
   for (const alternatives of [objectsIn(anyOf), objectsIn(oneOf)]) {
-    const [first, ...rest] = alternatives;
-    for (const part of alternatives) Object.assign(properties, part["properties"]);
-    // What each of them requires is required.
-    for (const name of namesIn(first?.["required"])) {
-      if (rest.every((part) => namesIn(part["required"]).includes(name))) required.add(name);
-    }
+    for (const { properties: more } of alternatives) if (isObject(more)) Object.assign(properties, more);
+    for (const name of requiredByAll(alternatives)) required.add(name);
   }
   wire["properties"] = properties;
   if (required.size > 0) wire["required"] = [...required];
   return wire;
+}
+
+/** What each of them requires. */
+function requiredByAll([first, ...rest]: readonly Fields[]): Set<string> {
+  let names = new Set(namesIn(first?.["required"]));
+  for (const part of rest) {
+    if (names.size === 0) break;
+    // As many as this one names are looked at, not as many as are left.
+    names = new Set(namesIn(part["required"]).filter((name) => names.has(name)));
+  }
+  return names;
 }
 
 /** A member, its schemas adapted; undefined where one of them cannot be. */

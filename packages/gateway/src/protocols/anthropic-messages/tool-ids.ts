@@ -8,6 +8,12 @@ export function wireToolId(id: string): string {
   return FORM.test(id) ? id : `toolu_${hash("sha256", id, "hex").slice(0, HASH_CHARS)}`;
 }
 
+/** Calls under one id of the client's, and how many of them have their result. */
+interface Waiting {
+  wires: string[];
+  answered: number;
+}
+
 /**
  * Ids of the calls of one conversation as they go upstream, where they must be unique: some providers give the calls of
  * two turns, or two calls of one turn, the same id. Each result is matched to the call it answers, in order.
@@ -15,8 +21,10 @@ export function wireToolId(id: string): string {
 export class ToolIds {
   readonly #wireId: (id: string) => string;
   readonly #used = new Set<string>();
+  /** The number a repeated id gets next: thousands of calls may share one. */
+  readonly #nextNumber = new Map<string, number>();
   /** Calls of the last assistant turn that still wait for a result, by the client's id. */
-  #waiting = new Map<string, string[]>();
+  #waiting = new Map<string, Waiting>();
 
   /** `wireId`: an id in the alphabet of whom it goes to, always the same for the same one. */
   constructor(wireId: (id: string) => string = wireToolId) {
@@ -32,22 +40,28 @@ export class ToolIds {
   call(id: string): string {
     const base = this.#wireId(id);
     let wire = base;
-    for (let n = 2; this.#used.has(wire); n++) wire = `${base}_${n}`;
+    if (this.#used.has(base)) {
+      let n = this.#nextNumber.get(base) ?? 2;
+      do wire = `${base}_${n++}`;
+      while (this.#used.has(wire));
+      this.#nextNumber.set(base, n);
+    }
     this.#used.add(wire);
     const waiting = this.#waiting.get(id);
-    if (waiting) waiting.push(wire);
-    else this.#waiting.set(id, [wire]);
+    if (waiting) waiting.wires.push(wire);
+    else this.#waiting.set(id, { wires: [wire], answered: 0 });
     return wire;
   }
 
   /** The upstream's id of the call that a result answers; null when none waits for it. */
   result(id: string): string | null {
-    return this.#waiting.get(id)?.shift() ?? null;
+    const waiting = this.#waiting.get(id);
+    return waiting?.wires[waiting.answered++] ?? null;
   }
 
   /** The client's id of a call that nobody has answered; null when there is none. */
   get unanswered(): string | null {
-    for (const [id, wires] of this.#waiting) if (wires.length > 0) return id;
+    for (const [id, { wires, answered }] of this.#waiting) if (answered < wires.length) return id;
     return null;
   }
 }

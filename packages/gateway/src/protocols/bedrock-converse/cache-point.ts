@@ -20,12 +20,12 @@ export function limitCachePoints(body: Wire): boolean {
   let over = lists.flat().filter(isCachePoint).length - CACHE_POINTS_MAX;
   const found = over > 0;
   for (const list of lists) {
-    for (let at = 0; at < list.length && over > 0; ) {
-      if (isCachePoint(list[at])) {
-        list.splice(at, 1);
-        over--;
-      } else at++;
+    let kept = 0;
+    for (const block of list) {
+      if (over > 0 && isCachePoint(block)) over--;
+      else list[kept++] = block;
     }
+    list.length = kept;
   }
   return found;
 }

@@ -35,11 +35,7 @@ export interface Conversation {
  * The messages in alternating turns, a user's first; leading system messages apart. Hints that find no place are added to
  * `dropped`. Throws invalid_request for a result that answers no call, and for a call without a result.
  */
-export function encodeMessages(
-  messages: readonly Message[],
-  rules: ModelRules,
-  dropped: Set<string>,
-): Conversation {
+export function encodeMessages(messages: readonly Message[], rules: ModelRules, dropped: Set<string>): Conversation {
   const opening = messages.findIndex((message) => message.role !== "system");
   const leading = opening === -1 ? messages : messages.slice(0, opening);
   const turns = new Turns(rules, dropped);

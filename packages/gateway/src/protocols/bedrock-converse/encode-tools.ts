@@ -54,7 +54,11 @@ export function answerTool(format: Extract<CanonicalRequest["responseFormat"], {
   toolChoice: Wire;
 } {
   const schema = toolSchema(describedSchema(format)) ?? {};
-  const tool = spec(ANSWER_TOOL, schema, format.description ?? "The answer. Call this tool with it, and say nothing else.");
+  const tool = spec(
+    ANSWER_TOOL,
+    schema,
+    format.description ?? "The answer. Call this tool with it, and say nothing else.",
+  );
   return { tools: [tool], toolChoice: { tool: { name: ANSWER_TOOL } } };
 }
 
@@ -69,8 +73,14 @@ export function calledNames({ messages }: CanonicalRequest): string[] {
 /** Of a subset, only the subset is offered; and where a certain tool cannot be demanded, it alone. */
 function chosen(tools: readonly Tool[], choice: ToolChoice | null, rules: ModelRules): Tool[] {
   const only =
-    choice?.type === "allowed" ? choice.names : choice?.type === "named" && rules.choice === "any" ? [choice.name] : null;
-  return tools.filter((tool) => only === null || (tool.type !== "hosted" && only.includes(tool.name)));
+    choice?.type === "allowed"
+      ? choice.names
+      : choice?.type === "named" && rules.choice === "any"
+        ? [choice.name]
+        : null;
+  if (only === null) return [...tools];
+  const names = new Set(only);
+  return tools.filter((tool) => tool.type !== "hosted" && names.has(tool.name));
 }
 
 function encodeTool(

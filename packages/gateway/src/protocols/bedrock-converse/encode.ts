@@ -45,7 +45,9 @@ export function fromCanonical(request: CanonicalRequest, target: Target): Encode
     modelMax: target.maxOutputTokens,
   });
   if (plan.dropped) dropped.add("reasoning");
-  const stop = lost.has("stop") ? [] : request.stop.filter((word) => word !== "" && !(rules.claude && isBlankStop(word)));
+  const stop = lost.has("stop")
+    ? []
+    : request.stop.filter((word) => word !== "" && !(rules.claude && isBlankStop(word)));
   const inferenceConfig = {
     ...(plan.maxTokens !== null && { maxTokens: plan.maxTokens }),
     ...sampling,

@@ -42,7 +42,11 @@ function addSampling(request: CanonicalRequest, rules: ModelRules, lost: Set<str
   if (refused || stop.length > STOP_MAX) lost.add("stop");
 }
 
-function addFormat({ responseFormat, tools, toolChoice }: CanonicalRequest, rules: ModelRules, lost: Set<string>): void {
+function addFormat(
+  { responseFormat, tools, toolChoice }: CanonicalRequest,
+  rules: ModelRules,
+  lost: Set<string>,
+): void {
   if (responseFormat === null) return;
   // JSON without a schema can only be asked for in words, which promises nothing.
   let fits = responseFormat.type === "json_schema" && rules.form !== "none";

@@ -1,4 +1,4 @@
-import { claudeVersion, type ModelRules as ClaudeRules, rulesOf as claudeRules } from "../anthropic-messages/models.ts";
+import { type ModelRules as ClaudeRules, rulesOf as claudeRules, claudeVersion } from "../anthropic-messages/models.ts";
 
 /** What one family of models takes of Converse (WIRE B5, C3, C6, C7). */
 export interface ModelRules {

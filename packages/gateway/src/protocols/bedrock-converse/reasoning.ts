@@ -50,7 +50,8 @@ export function planReasoning(request: CanonicalRequest, rules: ModelRules, arou
   if (!reasoning) return { fields: {}, maxTokens: cap, dropped: false };
   if (rules.claude) return claudePlan(request, rules.claude, around, cap);
   const effort = effortOf(reasoning);
-  if (!rules.effort || effort === null) return { fields: {}, maxTokens: cap, dropped: effort !== null || isOff(reasoning) };
+  if (!rules.effort || effort === null)
+    return { fields: {}, maxTokens: cap, dropped: effort !== null || isOff(reasoning) };
   return { fields: rules.effort(effort), maxTokens: cap, dropped: false };
 }
 

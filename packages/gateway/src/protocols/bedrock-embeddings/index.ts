@@ -6,6 +6,9 @@ import { NO_CLIENTS, refuse } from "../provider-only.ts";
 import type { EmbeddingTranslation } from "../translation.ts";
 import { modelNamed, vectorsIn } from "./models.ts";
 
+/** Titan's own member for what the header says. */
+const COUNT = '"inputTextTokenCount"';
+
 const translation: EmbeddingTranslation = {
   family: "embeddings",
   fieldNames: {},
@@ -35,6 +38,7 @@ export const bedrockEmbeddings: Protocol = {
   api: "invoke",
   upstreamPath: (_call, model) => `/model/${encodeURIComponent(model)}/invoke`,
   readReply,
+  foldHeaders,
   streamReader: refuse,
   classifyFailure: classifyAwsFailure,
   translation,
@@ -47,6 +51,14 @@ function readReply(body: Buffer, _quirks: Quirks): ReplyFacts | FailedReply {
   const usage = tokens === undefined ? null : { ...noUsage(), input_tokens: tokens };
   if (!vectorsIn(reply)) return { ...invalidReply("the answer holds no embeddings"), usage };
   return { model: null, usage, finishReason: "stop", outputChars: 0 };
+}
+
+/** Some models count in a header alone. */
+function foldHeaders(body: Buffer, headers: Readonly<Record<string, string>>): Buffer {
+  const count = headers["x-amzn-bedrock-input-token-count"];
+  const end = body.lastIndexOf("}");
+  if (count === undefined || !/^\d{1,12}$/.test(count) || end < 0 || body.includes(COUNT)) return body;
+  return Buffer.concat([body.subarray(0, end), Buffer.from(`,${COUNT}:${Number(count)}}`)]);
 }
 
 function inputTokens(reply: Record<string, unknown>): number | undefined {

@@ -1,3 +1,4 @@
+import { COHERE_TEXTS_MAX, cohereInputType } from "../cohere-tasks.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import type { EmbeddingRequest } from "../translation.ts";
 
@@ -10,16 +11,6 @@ export interface EmbeddingModel {
   drops: readonly ("task" | "title")[];
 }
 
-/** Cohere will be told what its vectors are for. */
-const COHERE_TASKS: Readonly<Record<string, string>> = {
-  RETRIEVAL_QUERY: "search_query",
-  QUESTION_ANSWERING: "search_query",
-  FACT_VERIFICATION: "search_query",
-  CODE_RETRIEVAL_QUERY: "search_query",
-  RETRIEVAL_DOCUMENT: "search_document",
-  CLASSIFICATION: "classification",
-  CLUSTERING: "clustering",
-};
 const NOVA_PURPOSES: Readonly<Record<string, string>> = {
   RETRIEVAL_QUERY: "GENERIC_RETRIEVAL",
   QUESTION_ANSWERING: "GENERIC_RETRIEVAL",
@@ -28,9 +19,6 @@ const NOVA_PURPOSES: Readonly<Record<string, string>> = {
   CLASSIFICATION: "CLASSIFICATION",
   CLUSTERING: "CLUSTERING",
 };
-/** Texts Cohere takes in one call. */
-const COHERE_TEXTS_MAX = 96;
-
 const sized = (takes: boolean, { dimensions }: EmbeddingRequest): string[] =>
   dimensions !== null && !takes ? ["dimensions"] : [];
 const oneText = ({ texts }: EmbeddingRequest): string[] => (texts.length > 1 ? ["texts"] : []);
@@ -64,7 +52,7 @@ const cohere = (takesSize: boolean): EmbeddingModel => ({
   ],
   body: ({ texts, dimensions, task }) => ({
     texts,
-    input_type: COHERE_TASKS[task ?? ""] ?? "search_document",
+    input_type: cohereInputType(task),
     ...(takesSize && { embedding_types: ["float"] }),
     ...(dimensions !== null && { output_dimension: dimensions }),
   }),

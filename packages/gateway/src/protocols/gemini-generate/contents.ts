@@ -15,18 +15,11 @@ import { madeCallId } from "../call-ids.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
 import { readMedia } from "./media.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import { readProof, UNSIGNED } from "./proof.ts";
 
-/** Calls that wait for their results, in order. Clients that know no ids answer by name. */
-interface PendingCall {
-  id: string;
-  name: string;
-  /** The id is the client's own, not one of ours. */
-  given: boolean;
-}
-
 interface Reading {
-  pending: PendingCall[];
+  pending: PendingCalls;
   /** Turn in the conversation, for ids of calls that have none. */
   turn: number;
   calls: number;
@@ -37,7 +30,7 @@ interface Reading {
  * pieces it came in. Throws invalid_request for a functionResponse that answers no functionCall.
  */
 export function readContents(contents: readonly unknown[]): Message[] {
-  const reading: Reading = { pending: [], turn: 0, calls: 0 };
+  const reading: Reading = { pending: new PendingCalls(), turn: 0, calls: 0 };
   const messages: Message[] = [];
   let model: Block[] | null = null;
   contents.forEach((content, index) => {
@@ -165,7 +158,7 @@ function readCall(call: Fields, part: Fields, reading: Reading): ToolCallBlock {
   const given = pickString(call, "id");
   const id = given || madeCallId("contents", reading.turn, reading.calls, name);
   reading.calls++;
-  reading.pending.push({ id, name, given: Boolean(given) });
+  reading.pending.add({ id, name, given: Boolean(given) });
   const args = pick(call, "args");
   const proof = pickString(part, "thoughtSignature");
   // The word that there is none is no proof.
@@ -186,15 +179,10 @@ function argumentsOf(args: Fields): Pick<ToolCallBlock, "arguments" | "text"> {
   return { arguments: args, text: JSON.stringify(args) };
 }
 
-/** By id where there is one, else the oldest call of that name that has no answer yet. */
 function readResult(response: Fields, path: string, reading: Reading): ToolResultBlock | OpaqueBlock {
   const name = String(response["name"]);
   const id = pickString(response, "id");
-  const { pending } = reading;
-  let index = id ? pending.findIndex((call) => call.id === id) : -1;
-  // Some invent an id for the answer alone: it may stand for a call that has none.
-  if (index === -1) index = pending.findIndex((call) => call.name === name && !(id && call.given));
-  const call = pending[index];
+  const call = reading.pending.take(id, name);
   if (!call) {
     throw new GatewayError(
       "invalid_request",
@@ -204,7 +192,6 @@ function readResult(response: Fields, path: string, reading: Reading): ToolResul
       },
     );
   }
-  pending.splice(index, 1);
   const { content, isError } = readResponse(response["response"]);
   const media: (ImageBlock | DocumentBlock)[] = [];
   for (const [place, part] of pickList(response, "parts").entries()) {

@@ -40,6 +40,11 @@ export function mediaKind(mediaType: string): "image" | "document" | "audio" | n
     : null;
 }
 
+/** Google takes base64 in the alphabet of URLs too, and its SDK for Python writes it; nobody else does. */
+function plainBase64(data: string): string {
+  return /[-_]/.test(data) ? data.replaceAll("-", "+").replaceAll("_", "/") : data;
+}
+
 /** `inlineData` or `fileData` as a block; null when it is neither, or one that only Google can read. Throws for half a one. */
 export function readMedia(part: Fields, path: string): ImageBlock | DocumentBlock | AudioBlock | null {
   const inline = pickObject(part, "inlineData");
@@ -49,7 +54,7 @@ export function readMedia(part: Fields, path: string): ImageBlock | DocumentBloc
     const data = inline["data"];
     if (mediaType === undefined) throw missingField(`${at}.mimeType`, "the media type of the data");
     if (typeof data !== "string") throw wrongField(`${at}.data`, "base64 data");
-    return blockOf(mediaType, { kind: "base64", data, mediaType }, inline);
+    return blockOf(mediaType, { kind: "base64", data: plainBase64(data), mediaType }, inline);
   }
   const file = pickObject(part, "fileData");
   if (!file) return null;

@@ -44,11 +44,18 @@ const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
   logit_bias: (value) => isObject(value) && Object.keys(value).length === 0,
   modalities: (value) => Array.isArray(value) && value.every((each) => each === "text"),
   store: (value) => value === false,
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
   repetition_penalty: (value) => value === 1,
   min_p: (value) => value === 0,
   echo: (value) => value === false,
   best_of: (value) => value === 1,
 };
+
+/** Does a member of a chat body say nothing that would be missed? */
+export function asksNothing(key: string, value: unknown): boolean {
+  return isAbsent(value) || key === "stream_options" || PLATFORM_MEMBERS.includes(key) || NEUTRAL[key]?.(value) === true;
+}
 
 /** A chat call in canonical form. Throws invalid_request with the path of what makes no sense. */
 export function toCanonical(call: Call): CanonicalRequest {

@@ -9,6 +9,7 @@ import type { Encoded } from "../translation.ts";
 import { customToolNames } from "./canonical-tools.ts";
 import { cacheControl, encodeMessages } from "./encode-messages.ts";
 import { inexpressible, takes } from "./expressible.ts";
+import { strictChat } from "./strict.ts";
 
 /** OpenAI's bound on names of end users and on cache keys; longer ones are hashed to the same, every time. */
 const LABEL_CHARS_MAX = 64;
@@ -33,7 +34,9 @@ export function fromCanonical(request: CanonicalRequest, target: Target): Encode
     body["stream"] = true;
     if (target.quirks.streamOptions) body["stream_options"] = { include_usage: true };
   }
-  return { body: Buffer.from(JSON.stringify(body)), dropped: [...dropped] };
+  const strict = target.quirks.strict?.["openai-chat"];
+  const sent = strict ? strictChat(body, strict, dropped) : body;
+  return { body: Buffer.from(JSON.stringify(sent)), dropped: [...dropped] };
 }
 
 function encodeTools(request: CanonicalRequest, target: Target, dropped: Set<string>): Fields {

@@ -46,7 +46,7 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   for (const field of quirks.refuses ?? []) if (ASKS[field](request)) fields.add(field);
   if (quirks.jsonSchema === false && request.responseFormat?.type === "json_schema") fields.add("response_format");
   if (request.stop.length > (quirks.stopMax ?? STOP_MAX)) fields.add("stop");
-  if ((request.temperature ?? 0) > TEMPERATURE_MAX) fields.add("temperature");
+  if ((request.temperature ?? 0) > (quirks.temperatureMax ?? TEMPERATURE_MAX)) fields.add("temperature");
   if (request.topK !== null && !takes(target, "top_k")) fields.add("top_k");
   if (holds(request, ["user"], (block) => block.type === "image" && !canShow(block))) fields.add("images");
   if (resultsHold(request, (block) => block.type === "image" && !canShow(block))) fields.add("tool_result_images");

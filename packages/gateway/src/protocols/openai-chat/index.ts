@@ -9,6 +9,7 @@ import { inexpressible } from "./expressible.ts";
 import { readReply } from "./reply.ts";
 import { decodeRequest, passRequest } from "./request.ts";
 import { streamReader } from "./stream.ts";
+import { splices } from "./strict.ts";
 import { streamWriter } from "./writer.ts";
 
 const DONE = Buffer.from("data: [DONE]\n\n");
@@ -35,6 +36,7 @@ export const openaiChat: Protocol = {
     ]),
   decorateReply: decorateOpenAiReply,
   passRequest,
+  splices,
   readReply,
   streamReader,
   classifyFailure,

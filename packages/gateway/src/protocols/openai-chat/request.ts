@@ -16,6 +16,7 @@ import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Quirks, Target } from "../protocol.ts";
 import { type MessageFacts, readMessages } from "./messages.ts";
+import { strictSplice } from "./strict.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
 const BYTES_PER_TOKEN = 4;
@@ -68,10 +69,12 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
-export function passRequest(call: Call, target: Target): Buffer {
+export function passRequest(call: Call, target: Target, dropped: Set<string> = new Set()): Buffer {
   const edits = new Map<string, Edit>();
-  const { maxTokensField } = target.quirks;
+  const { maxTokensField, strict } = target.quirks;
   if (maxTokensField) renameCap(call.body, maxTokensField, edits);
+  const held = strict?.["openai-chat"];
+  if (held) strictSplice(call, held, edits, dropped);
   return spliceRequest(call, target, edits);
 }
 

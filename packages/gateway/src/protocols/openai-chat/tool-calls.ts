@@ -40,6 +40,8 @@ export class ToolCalls {
   readonly #answerId: () => string;
   /** The call that each of the upstream's indices means now. */
   readonly #calls = new Map<number, OpenCall>();
+  /** The same by id, for upstreams that leave the index out. */
+  readonly #byId = new Map<string, OpenCall>();
   #last: OpenCall | null = null;
   #opened = 0;
 
@@ -74,13 +76,14 @@ export class ToolCalls {
   end(parts: StreamPart[]): void {
     for (const call of this.#calls.values()) this.#close(call, parts);
     this.#calls.clear();
+    this.#byId.clear();
     this.#last = null;
   }
 
   /** The call a fragment goes on with; null: it begins a new one. */
   #callOf({ wire, id, name }: Fragment, position: number | null): OpenCall | null {
     if (wire === null) {
-      if (id !== null) return [...this.#calls.values()].find((call) => call.id === id) ?? null;
+      if (id !== null) return this.#byId.get(id) ?? null;
       const call = position === null ? this.#last : this.#calls.get(position);
       // Without index and id, a name begins a call, unless the one at hand still waits for it.
       return call && (name === null || call.name === "") ? call : null;
@@ -101,11 +104,15 @@ export class ToolCalls {
     if (replaced) this.#close(replaced, parts);
     const call: OpenCall = { index: this.#opened++, id: id ?? "", name: "", held: "", custom, signature: undefined };
     this.#calls.set(key, call);
+    this.#name(call);
     return call;
   }
 
   #add(call: OpenCall, { id, name, text }: Fragment, parts: StreamPart[]): void {
-    if (call.id === "" && id !== null) call.id = id;
+    if (call.id === "" && id !== null) {
+      call.id = id;
+      this.#name(call);
+    }
     if (call.name === "" && name !== null) this.#start(call, name, parts);
     if (text === "") return;
     if (call.name !== "") {
@@ -133,7 +140,13 @@ export class ToolCalls {
     if (held !== "") parts.push({ type: "tool_arguments", choice: this.#choice, index, text: held });
   }
 
+  /** The first call of an id keeps it. */
+  #name(call: OpenCall): void {
+    if (call.id !== "" && !this.#byId.has(call.id)) this.#byId.set(call.id, call);
+  }
+
   #close(call: OpenCall, parts: StreamPart[]): void {
+    if (this.#byId.get(call.id) === call) this.#byId.delete(call.id);
     if (call.name === "") this.#start(call, "", parts);
     parts.push({ type: "tool_end", choice: this.#choice, index: call.index });
   }

@@ -2,6 +2,7 @@ import type { Call } from "../../core/call.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { replyObject, type Target, tokenCount } from "../protocol.ts";
+import { strictFields } from "../strict-body.ts";
 import type { EmbeddingReply, EmbeddingRequest, EmbeddingTranslation, Encoded, Shown } from "../translation.ts";
 
 const FLOAT_BYTES = 4;
@@ -64,7 +65,9 @@ function fromCanonical(request: EmbeddingRequest, target: Target): Encoded {
     ...(dimensions !== null && { dimensions }),
     ...(user !== null && { user }),
   };
-  return { body: Buffer.from(JSON.stringify(body)), dropped };
+  const strict = target.quirks.strict?.["openai-embeddings"];
+  if (strict && user !== null && !strict.members.has("user")) dropped.push("user");
+  return { body: Buffer.from(JSON.stringify(strict ? strictFields(body, strict) : body)), dropped };
 }
 
 function decodeReply(body: Buffer): EmbeddingReply {

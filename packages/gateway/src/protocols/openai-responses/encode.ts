@@ -137,10 +137,11 @@ function toolChoiceOf({ toolChoice, tools }: CanonicalRequest): { tool_choice?: 
 }
 
 function choiceOf(choice: ToolChoice, tools: readonly Tool[]): unknown {
-  const ref = (name: string): unknown => {
-    const custom = tools.some((tool) => tool.type === "custom" && tool.name === name);
-    return { type: custom ? "custom" : "function", name: sentToolName(name) };
-  };
+  const custom = new Set(tools.flatMap((tool) => (tool.type === "custom" ? [tool.name] : [])));
+  const ref = (name: string): unknown => ({
+    type: custom.has(name) ? "custom" : "function",
+    name: sentToolName(name),
+  });
   if (choice.type === "named") return ref(choice.name);
   if (choice.type === "allowed") return { type: "allowed_tools", mode: choice.mode, tools: choice.names.map(ref) };
   return choice.type;
