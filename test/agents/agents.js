@@ -26,27 +26,8 @@ export const AGENTS = [
     names: ["exec", "functions__exec"],
     custom: `const result = await tools.exec_command(${JSON.stringify({ cmd: command })}); text(result);`,
   })),
-  {
-    name: "claude code",
-    package: "claude",
-    bin: "claude",
-    dialect: "anthropic-messages",
-    model: "claude-alias",
-    call: (command) => ({ names: ["Bash"], args: { command, description: "Runs it" } }),
-    start: ({ url, key, model }) => ({
-      args: ["-p", PROMPT, "--allowedTools", "Bash"],
-      env: {
-        ANTHROPIC_BASE_URL: url,
-        ANTHROPIC_AUTH_TOKEN: key,
-        ANTHROPIC_MODEL: model,
-        ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        DISABLE_AUTOUPDATER: "1",
-        DISABLE_TELEMETRY: "1",
-        DISABLE_ERROR_REPORTING: "1",
-      },
-    }),
-  },
+  claude("claude code", "some-alias"),
+  claude("claude code, a model it knows", "claude-opus-4-8"),
   {
     name: "gemini cli",
     package: "gemini",
@@ -102,6 +83,30 @@ wire_api = "responses"
         env: { SLUICEGATE_KEY: key },
       };
     },
+  };
+}
+
+function claude(name, model) {
+  return {
+    name,
+    package: "claude",
+    bin: "claude",
+    dialect: "anthropic-messages",
+    model,
+    call: (command) => ({ names: ["Bash"], args: { command, description: "Runs it" } }),
+    start: ({ url, key }) => ({
+      args: ["-p", PROMPT, "--allowedTools", "Bash"],
+      env: {
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_AUTH_TOKEN: key,
+        ANTHROPIC_MODEL: model,
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_AUTOUPDATER: "1",
+        DISABLE_TELEMETRY: "1",
+        DISABLE_ERROR_REPORTING: "1",
+      },
+    }),
   };
 }
 

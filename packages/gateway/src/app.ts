@@ -10,6 +10,8 @@ import { openKeys } from "./ledger/keys.ts";
 import type { LedgerWriter } from "./ledger/ledger.ts";
 import { ledgerPath, openLedger } from "./ledger/writer.ts";
 import { listenNear } from "./listen-near.ts";
+import type { ProbeStanding } from "./probes/probe-loops.ts";
+import { type ProbeListener, Prober } from "./probes/prober.ts";
 import { buildProvider } from "./providers/build.ts";
 import type { CredentialEvent } from "./providers/credential-ring.ts";
 import { providerMeans } from "./providers/means.ts";
@@ -47,6 +49,8 @@ export interface AppOptions {
   refetchSecrets?: (config: ProviderConfig) => Promise<void>;
   /** A provider has refused a new credential, and the old one serves on. Called once for each. */
   credentialRefused?: (event: CredentialEvent) => void;
+  /** Told of every readiness probe that came to an end. */
+  onProbe?: ProbeListener;
   /** Makes the control plane's side of the port; without one, its paths are 404. */
   control?: (seat: ControlSeat) => Promise<ClosableDoor>;
 }
@@ -66,6 +70,8 @@ export interface ControlSeat {
   phase(): Phase;
   /** False while a provider refuses the newest credential that is known for it. */
   credentialsAccepted(): boolean;
+  /** How the deployments that are probed for readiness stand, by name. */
+  probes(): ReadonlyMap<string, ProbeStanding>;
 }
 
 /** A running gateway. */
@@ -88,6 +94,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const parts = await construct(options, closers);
     const port = await listenNear(parts.server, options.snapshot.gateway, parts.plane.log);
     parts.state.phase = "ready";
+    parts.prober.follow();
     return appOf(parts, port, closers);
   } catch (error) {
     await closeAll(closers);
@@ -106,6 +113,7 @@ interface State {
 interface Parts {
   plane: DataPlane;
   keys: MemoryKeyRing;
+  prober: Prober;
   server: HttpServer;
   state: State;
   extraKeys: readonly KeyEntry[];
@@ -153,6 +161,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     runtime: () => state.runtime,
     draining: () => state.refusing,
   };
+  const prober = new Prober(plane, options.onProbe);
   const seat = {
     clock,
     log,
@@ -162,11 +171,12 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     snapshot: () => state.runtime.snapshot,
     phase: () => state.phase,
     credentialsAccepted: () => rings.whole,
+    probes: () => prober.standings(),
   };
   const control = await openControl(options.control, seat);
   closers.push(() => control.close());
   const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
-  return { plane, keys, server, state, extraKeys, runtimeParts };
+  return { plane, keys, prober, server, state, extraKeys, runtimeParts };
 }
 
 function appOf(parts: Parts, port: number, closers: Closer[]): App {
@@ -180,6 +190,7 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
     const pools = poolsOf(snapshot);
     plane.transport.retain(pools);
     plane.retryBudget.retain(pools);
+    parts.prober.follow();
   };
   return {
     port,
@@ -199,14 +210,16 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
   };
 }
 
-async function shutDown({ plane, server, state }: Parts, closers: Closer[]): Promise<void> {
+async function shutDown({ plane, prober, server, state }: Parts, closers: Closer[]): Promise<void> {
   state.phase = "draining";
+  const probed = prober.close();
   server.windDown();
   const { drainDelayMs, drainTimeoutMs } = state.runtime.snapshot.gateway;
   if (drainDelayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, drainDelayMs));
   state.refusing = true;
   await server.drain(drainTimeoutMs);
   await allSettled(plane);
+  await probed;
   const { ledger, log } = plane;
   plane.refusals.close();
   await ledger

@@ -52,7 +52,8 @@ export async function handleResponses(plane: DataPlane, exchange: Exchange): Pro
       const call = resourceCall(resource);
       client = new ClientStream(exchange, openaiResponses, call, plane.clock, keepaliveMs, idHeaders(visit));
     }
-    const record = ask(plane, exchange, resource, hop, { runtime, caller });
+    let record = ask(plane, exchange, resource, hop, { runtime, caller });
+    if (await isRenewed(record)) record = ask(plane, exchange, resource, hop, { runtime, caller });
     await answer(exchange, client, visit, record, resource);
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -141,6 +142,13 @@ async function answer(
   record.failure = failure;
   if (failure === null) client.end();
   else throw refusal(record, resource);
+}
+
+/** Whether the provider refused its credential, and has another one now. */
+async function isRenewed({ hop, credential, attempt }: AttemptRecord): Promise<boolean> {
+  const outcome = await attempt.outcome;
+  if (outcome.kind !== "failed" || outcome.failure.class !== "auth_failed" || !credential.use) return false;
+  return (await hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""))) === true;
 }
 
 /** What the client is told: a provider that does not have it says so with a 404, and in the words of its own id. */

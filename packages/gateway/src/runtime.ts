@@ -1,3 +1,4 @@
+import { knowledgeOf } from "./config/build/model-facts.ts";
 import type { Deployment, ProviderConfig, Snapshot } from "./config/snapshot.ts";
 import type { Clock } from "./core/clock.ts";
 import { LIMITS } from "./core/limits.ts";
@@ -28,11 +29,12 @@ export async function buildRuntime(snapshot: Snapshot, parts: RuntimeParts): Pro
     ...(await buildProviders(snapshot, parts)),
     rawDeployment(provider, model) {
       const name = `${provider}/${model}`;
-      const known = raw.get(name);
-      if (known) return known;
+      const found = raw.get(name);
+      if (found) return found;
       const config = snapshot.providers.get(provider);
       const prices = config ? (bookPrice(config.kind, config.preset, model, clock.now())?.prices ?? []) : [];
-      const made: Deployment = { ...snapshot.rawDeployment, name, provider, model, prices };
+      const known = config ? knowledgeOf({}, config, model, snapshot.models) : {};
+      const made: Deployment = { ...snapshot.rawDeployment, ...known, name, provider, model, prices };
       // Names come from callers: the memory of them is bounded, and forgetting costs only another look-up.
       if (raw.size >= LIMITS.rawDeploymentsMax) raw.clear();
       raw.set(name, made);

@@ -3,6 +3,7 @@ import { createConsoleLinks } from "./admin/console-links.ts";
 import { createControlPlane } from "./admin/control-plane.ts";
 import type { ConfigState, SecretsState } from "./admin/parts.ts";
 import { type App, type ClosableDoor, type ControlSeat, startApp } from "./app.ts";
+import { catalogueFile } from "./config/catalogue/stored-catalogue.ts";
 import { ConfigStore, type ReloadResult } from "./config/config-store.ts";
 import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
@@ -125,6 +126,7 @@ function openConfig(options: GatewayOptions, dataDir: string, secrets: SecretKee
     envName: options.env,
     environment: options.environment,
     dataDir,
+    catalogueFile: catalogueFile(dataDir),
     bookPrice: (kind: string, preset: string | null, model: string) =>
       bookPrice(kind, preset, model, clock.now())?.prices ?? [],
     allowMissingSecrets: options.allowMissingSecrets,

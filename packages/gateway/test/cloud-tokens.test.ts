@@ -65,9 +65,9 @@ afterEach(async () => {
   await tokens.close();
 });
 
-async function start(way: keyof typeof WAYS): Promise<void> {
+async function start(way: keyof typeof WAYS, settings = ""): Promise<void> {
   gateway = await startTestGateway({
-    config: configOf(way),
+    config: configOf(way).replace("output: 2 }", `output: 2 }${settings}`),
     variables: {
       ...{ GCP: account.json, GCE_METADATA_HOST: tokens.url.slice("http://".length) },
       AZURE_POD_IDENTITY_AUTHORITY_HOST: tokens.url,
@@ -134,6 +134,28 @@ describe.each(Object.keys(WAYS) as (keyof typeof WAYS)[])("%s", (way) => {
     expect(at(body, "error", "code")).toBe("all_providers_failed");
     expect(JSON.stringify(body)).not.toContain("very-secret");
     // The back-off: they are not asked again for each call.
+    expect(tokens.hits).toHaveLength(1);
+  });
+
+  test("a token that takes longer than a connection may is somebody else's: the call moves on, the next one has it", async () => {
+    await start(way, ", timeouts: { connect: 100ms }");
+    let give = (): void => {};
+    tokens.answer(({ headers }, response) => {
+      give = () =>
+        sendJson(
+          response,
+          200,
+          { access_token: "late", expires_in: 60 },
+          headers["metadata-flavor"] ? { "metadata-flavor": "Google" } : {},
+        );
+    });
+    const response = await ask("two");
+    expect(response.status).toBe(200);
+    const row = await gateway.row(response.headers.get("x-request-id") ?? "");
+    expect(row.attempts.map(({ error_class }) => error_class)).toEqual(["connection_failed", null]);
+    give();
+    await until("the late token is used", async () => (await ask()).status === 200);
+    expect(bearers().at(-1)).toBe("Bearer late");
     expect(tokens.hits).toHaveLength(1);
   });
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { RequestRecord } from "@sluicegate/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Log, silentLog } from "../src/telemetry/log.ts";
@@ -151,6 +154,55 @@ test("a manager that goes away later leaves what it gave in use", async () => {
   await call();
   await vault.start();
   await until("it to be back", async () => (await health()).secrets.state === "ok");
+});
+
+test("a mounted file that changes is a new generation too, and is read at once when its key is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "mounted-"));
+  const file = join(folder, "key");
+  const mount = (key: string): void => {
+    writeFileSync(`${file}.next`, `${key}\n`);
+    renameSync(`${file}.next`, file);
+  };
+  mount(OLD);
+  await start(keyedConfig(upstream.url).replace("vault:secret/data/llm#openai", `file:${file}`));
+  mount(NEW);
+  await until("the alarm", () => logged.some((line) => line.startsWith("the provider refuses the new credential")));
+  await call();
+  upstream.keys = new Set([NEWEST]);
+  mount(NEWEST);
+  const { attempts } = await call();
+  expect(attempts.at(-1)).toMatchObject({ status: "ok", credential: { generation: 3, owner: "shared" } });
+  rmSync(folder, { recursive: true });
+});
+
+test("with somewhere else to go, a refused call goes there at once, whatever the manager does", async () => {
+  const other = await startKeyedUpstream("sk-other");
+  const config = keyedConfig(upstream.url)
+    .replace("providers: {", `providers: { other: { kind: openai, base_url: '${other.url}/v1', api_key: sk-other },`)
+    .replace("chain: [main]", "chain: [main, other/gpt-4o-2024-11-20]");
+  await start(config);
+  upstream.keys.clear();
+  vault.trouble("hangs");
+  const { attempts } = await call();
+  expect(attempts).toMatchObject([
+    { deployment: "main", error_class: "auth_failed" },
+    { deployment: "other/gpt-4o-2024-11-20", status: "ok" },
+  ]);
+  // The manager was asked all the same, and has not answered.
+  await until("the look at the manager", () => vault.asked.length === 2);
+  vault.secrets.set("llm", { openai: NEW });
+  upstream.keys.add(NEW);
+  vault.trouble("none");
+  await other.close();
+});
+
+test("a call that must not be repeated is not, and the next one has the new key", async () => {
+  await start();
+  upstream.keys = new Set([NEW]);
+  vault.secrets.set("llm", { openai: NEW });
+  const refused = await gateway.post({ ...ASK, gateway: { side_effecting: true } });
+  expect(refused.status).toBe(502);
+  await until("the new key", async () => (await call()).attempts[0]?.credential?.generation === 2);
 });
 
 test("a value that cannot be a key changes nothing, and is told", async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { azureCall, plainPath } from "./azure/index.ts";
 import { CONTROLS } from "./control.ts";
 import { BODY_BYTES_MAX, type Exchange, parseBody, readBody } from "./exchange.ts";
 import { generate } from "./generate.ts";
@@ -17,6 +18,8 @@ import { answerResource } from "./openai-responses/resources.ts";
 import { answerPlainly } from "./plain-answer.ts";
 import { spokenAt, type Vendor, vendorAt } from "./spoken.ts";
 import type { State } from "./state.ts";
+import { answerToken } from "./tokens/endpoints.ts";
+import { expiring } from "./tokens/expiring.ts";
 import type { WireFormat } from "./wire.ts";
 
 /** Which wire format is spoken where. A later format adds its row here. */
@@ -51,9 +54,10 @@ export function route(state: State, req: IncomingMessage, res: ServerResponse): 
   };
   readBody(req, (body) => {
     try {
-      if (body !== null)
-        dispatch(state, { ...call, bodyBytes: body.length, body: parseBody(body, req.headers["content-type"]) });
-      else refuseBody(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined });
+      if (body !== null) {
+        const exchange = { ...call, bodyBytes: body.length, body: parseBody(body, req.headers["content-type"]) };
+        if (!answerToken(state, exchange, body)) dispatch(state, exchange);
+      } else refuseBody(state, { ...call, bodyBytes: BODY_BYTES_MAX, body: undefined });
     } catch {
       // A failure here is the simulator's own; it must cost one call, not the process.
       res.destroy();
@@ -63,14 +67,14 @@ export function route(state: State, req: IncomingMessage, res: ServerResponse): 
 
 function dispatch(state: State, exchange: Exchange): void {
   const { path, method } = exchange;
-  const wire = MODEL_CALLS.get(path) ?? spokenAt(exchange) ?? undefined;
+  const wire = MODEL_CALLS.get(path) ?? azureCall(exchange, MODEL_CALLS) ?? spokenAt(exchange) ?? undefined;
   const controls = Object.hasOwn(CONTROLS, path) ? CONTROLS[path] : undefined;
   const control = controls !== undefined && Object.hasOwn(controls, method) ? controls[method] : undefined;
   if (wire !== undefined && method === "POST") {
-    generate(state, exchange, wire);
+    generate(state, exchange, expiring(state, exchange, wire));
   } else if (control !== undefined) {
     control(state, exchange);
-  } else if (wire !== undefined || !answerResource(state, exchange)) {
+  } else if (wire !== undefined || !answerResource(state, { ...exchange, path: plainPath(exchange) })) {
     const vendor = vendorAt(exchange);
     const { modelsPath } = vendor;
     const id = path.startsWith(`${modelsPath}/`) ? decoded(path.slice(modelsPath.length + 1)) : null;

@@ -1,5 +1,6 @@
 import { anthropicCount, anthropicMessages, voice as anthropicVoice } from "./anthropic-messages/index.ts";
 import { anthropicModel, listAnthropicModels } from "./anthropic-messages/models.ts";
+import { vertexAnthropic } from "./anthropic-messages/vertex.ts";
 import { bedrockCall, bedrockVoice } from "./bedrock/index.ts";
 import type { Voice } from "./delivery/failure.ts";
 import type { Exchange } from "./exchange.ts";
@@ -23,7 +24,7 @@ export interface Vendor {
 export function spokenAt(exchange: Exchange): WireFormat | null {
   if (exchange.path === "/v1/messages") return anthropicMessages(exchange);
   if (exchange.path === "/v1/messages/count_tokens") return anthropicCount(exchange);
-  return bedrockCall(exchange) ?? geminiCall(exchange);
+  return bedrockCall(exchange) ?? vertexAnthropic(exchange) ?? geminiCall(exchange);
 }
 
 /** The vendor that a path, or a header only one of them wants, belongs to. */

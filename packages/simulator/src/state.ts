@@ -4,6 +4,7 @@ import { ResponseStore } from "./openai-responses/store.ts";
 import { Invoice } from "./records/invoice.ts";
 import { Requests } from "./records/requests.ts";
 import { Script } from "./script/script.ts";
+import { IssuedTokens } from "./tokens/issued.ts";
 import { Turns } from "./turns.ts";
 
 const RESOLVED_MAX = 1000;
@@ -38,6 +39,7 @@ export class State {
   /** Sets the ids of this simulator's answers apart from another's, and signs what only it may read again. */
   readonly account: string;
   readonly responses = new ResponseStore();
+  readonly tokens = new IssuedTokens();
   #calls = 0;
   #models = new Map<string, Model>();
 
@@ -71,5 +73,6 @@ export class State {
     this.script.clear();
     this.turns.reset();
     this.responses.clear();
+    this.tokens.revoke();
   }
 }

@@ -9,7 +9,7 @@ import { type Family, prometheusText, type Sample } from "./prometheus-text.ts";
 export function metricsRoutes(app: FastifyInstance, parts: ControlParts, loopDelay: LoopDelay): void {
   app.get("/metrics", async (request, reply) => {
     requireUnbound(authenticate(parts.adminKeys(), request.headers.authorization));
-    const families = [...traffic(parts.metrics.read()), ...gateway(parts, loopDelay)];
+    const families = [...traffic(parts.metrics.read()), ...readiness(parts.probes()), ...gateway(parts, loopDelay)];
     return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(prometheusText(families));
   });
 }
@@ -32,6 +32,11 @@ function traffic(reading: MetricsReading): Family[] {
       labelled("kind", { input: reading.inputTokens, output: reading.outputTokens }),
     ),
     counter("cost_usd_total", "What was used, in US dollars.", [{ value: reading.costMicroUsd / 1_000_000 }]),
+    counter(
+      "model_drifts_total",
+      "Answers of another model than the deployment pins.",
+      reading.drifts.map(({ deployment, count }) => ({ labels: { deployment }, value: count })),
+    ),
     counter("failovers_total", "Requests that moved on to another deployment.", [{ value: reading.failovers }]),
     counter("retries_total", "Calls repeated to the same deployment.", [{ value: reading.retries }]),
     counter(
@@ -57,6 +62,34 @@ function overhead({ boundsMs, counts, sumMs }: MetricsReading["overhead"]): Fami
   ];
   const help = "Time of a request that was not spent waiting for a provider or the client.";
   return { name: "overhead_seconds", help, type: "histogram", samples: [...buckets, ...sums] };
+}
+
+const PROBE_STATES = ["unknown", "ready", "failing"] as const;
+
+/** By configured names alone, and only where something is probed. */
+function readiness(probes: ReturnType<ControlParts["probes"]>): Family[] {
+  if (probes.size === 0) return [];
+  const standings = [...probes];
+  const timed = standings.filter(([, { lastLatencyMs }]) => lastLatencyMs !== null);
+  return [
+    {
+      name: "probe_state",
+      help: "1 for the state in which readiness probes see a deployment.",
+      type: "gauge",
+      samples: standings.flatMap(([deployment, standing]) =>
+        PROBE_STATES.map((state) => ({ labels: { deployment, state }, value: standing.state === state ? 1 : 0 })),
+      ),
+    },
+    {
+      name: "probe_latency_seconds",
+      help: "How long the last readiness probe of a deployment took.",
+      type: "gauge",
+      samples: timed.map(([deployment, { lastLatencyMs }]) => ({
+        labels: { deployment },
+        value: (lastLatencyMs ?? 0) / 1_000,
+      })),
+    },
+  ];
 }
 
 function gateway(parts: ControlParts, loopDelay: LoopDelay): Family[] {

@@ -3,6 +3,7 @@ import type { AdminKey, ConfigProblem, Snapshot } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
 import type { LedgerReader, LedgerWriter, RequestFilter } from "../ledger/ledger.ts";
+import type { ProbeStanding } from "../probes/probe-loops.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ConsoleLinks } from "./console-links.ts";
@@ -58,6 +59,8 @@ export interface ControlParts {
   phase(): Phase;
   configState(): ConfigState;
   secrets(): SecretsState;
+  /** How the deployments that are probed for readiness stand, by name. */
+  probes(): ReadonlyMap<string, ProbeStanding>;
   /** Reads the config again. Absent: this gateway cannot, and `/admin/config/reload` does not exist. */
   reload?(): Promise<ReloadResult>;
 }

@@ -12,6 +12,14 @@ export const BOUNDS = {
   nameCharsMax: 128,
   /** Calls to one deployment that a route may ask for, and connections to it. */
   connectionsMax: 65_536,
+  /** Models, and days on which models end, in one catalogue; and its file. */
+  catalogueEntriesMax: 10_000,
+  catalogueBytesMax: 4 * 1024 * 1024,
+  /** Between two readiness probes of one deployment, at least. */
+  probeEveryMsMin: 1_000,
+  /** Output tokens of a readiness probe, and failed ones in a row before it counts. */
+  probeOutputMax: 64,
+  probeFailuresMax: 10,
   /** Models kept of one local server that answers a probe. */
   probedModelsMax: 100,
 } as const;

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDotenv } from "./dotenv.ts";
 import { readEnvironment } from "./env.ts";
@@ -68,6 +70,20 @@ test("no .env is no problem; one that cannot be read is told of", () => {
     expect(readEnvironment(folder.dir).problems.map(({ message }) => message)).toEqual([
       ".env cannot be read (EISDIR), so nothing in it counts",
     ]);
+  } finally {
+    folder.remove();
+  }
+});
+
+test("what is changed in .env counts when it is read again, under what the process was started with", () => {
+  const folder = folderWith({ ".env": "SLUICEGATE_TEST_REREAD=one\nPATH=never\n" });
+  try {
+    const environment = readEnvironment(folder.dir);
+    expect(environment.get("SLUICEGATE_TEST_REREAD")).toBe("one");
+    writeFileSync(join(folder.dir, ".env"), "SLUICEGATE_TEST_REREAD=two\nPATH=never\n");
+    expect(environment.get("SLUICEGATE_TEST_REREAD")).toBe("one");
+    environment.reread?.();
+    expect([environment.get("SLUICEGATE_TEST_REREAD"), environment.get("PATH")]).toEqual(["two", process.env.PATH]);
   } finally {
     folder.remove();
   }

@@ -1,6 +1,7 @@
 import { awsRegion, bedrockUrl } from "./aws-region.ts";
 import type { Environment } from "./env.ts";
-import type { ProviderKind } from "./snapshot.ts";
+import { presetNamed } from "./presets.ts";
+import type { ProviderConfig, ProviderKind } from "./snapshot.ts";
 
 /** Keys of a provider that only some kinds have. */
 export const KIND_KEYS = [
@@ -13,7 +14,7 @@ export const KIND_KEYS = [
 export type KindKey = (typeof KIND_KEYS)[number];
 
 /** Keys that say who calls: what a tenant may bring of its own. Which of them a kind has is the kind's business. */
-export const CREDENTIAL_KEYS = ["api_key", "entra", "credentials"] as const;
+export const CREDENTIAL_KEYS = ["api_key", "entra", "credentials", "role_arn", "profile"] as const;
 
 /** One of them. */
 export type CredentialKey = (typeof CREDENTIAL_KEYS)[number];
@@ -45,9 +46,16 @@ export interface KindFacts {
   adds?: RegExp;
   /** Its deployments have names that are not the model's. */
   namesDeployments?: true;
+  /** The words for `api` that mean something for a model of such a provider. */
+  apis: (of: Pick<ProviderConfig, "preset" | "azure">, model: string) => readonly string[];
   /** What is wrong with a model's name, as a predicate; null: nothing. */
   modelFault?: (model: string) => string | null;
 }
+
+/** The two APIs of OpenAI's for chat. */
+const BOTH: readonly string[] = ["chat", "responses"];
+/** Azure's dated versions have Responses from this one on. */
+const AZURE_RESPONSES_SINCE = "2025-03-01";
 
 const BEARER = { header: "authorization", prefix: "Bearer " };
 
@@ -60,6 +68,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "OPENAI_API_KEY",
     auth: BEARER,
     vendor: true,
+    apis: () => BOTH,
   },
   "azure-openai": {
     baseUrl: null,
@@ -68,6 +77,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "AZURE_OPENAI_API_KEY",
     auth: { header: "api-key", prefix: "" },
     vendor: true,
+    apis: ({ azure }) => (isOldAzure(azure) ? ["chat"] : BOTH),
     keys: ["endpoint", "api_version", "entra"],
     adds: /\/openai(?:\/v\d+[a-z0-9]*)?$/i,
     namesDeployments: true,
@@ -79,6 +89,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "ANTHROPIC_API_KEY",
     auth: { header: "x-api-key", prefix: "" },
     vendor: true,
+    apis: () => ["messages"],
   },
   gemini: {
     baseUrl: "https://generativelanguage.googleapis.com",
@@ -87,6 +98,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "GEMINI_API_KEY",
     auth: { header: "x-goog-api-key", prefix: "" },
     vendor: true,
+    apis: () => ["generate"],
   },
   vertex: {
     baseUrl: null,
@@ -96,6 +108,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "GOOGLE_API_KEY",
     auth: { header: "x-goog-api-key", prefix: "" },
     vendor: true,
+    apis: (_, model) => (/^(?:publishers\/anthropic\/|claude-)/.test(model) ? ["messages"] : ["generate"]),
     credential: "credentials",
     keys: ["project", "location", "credentials", "token_url"],
     modelFault: (model) =>
@@ -114,6 +127,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "AWS_BEARER_TOKEN_BEDROCK",
     auth: BEARER,
     vendor: true,
+    apis: () => [],
     keys: ["region", "role_arn", "profile"],
     adds: /\/model(?:\/.*)?$|\/v\d+[a-z0-9]*$/i,
   },
@@ -124,6 +138,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "COHERE_API_KEY",
     auth: BEARER,
     vendor: true,
+    apis: () => ["chat"],
   },
   mistral: {
     baseUrl: "https://api.mistral.ai/v1",
@@ -132,6 +147,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "MISTRAL_API_KEY",
     auth: BEARER,
     vendor: true,
+    apis: () => ["chat"],
   },
   "openai-compatible": {
     baseUrl: null,
@@ -140,6 +156,7 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "API_KEY",
     auth: BEARER,
     vendor: false,
+    apis: ({ preset }) => presetNamed(preset ?? "")?.apis ?? BOTH,
   },
   simulator: {
     baseUrl: null,
@@ -148,11 +165,17 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     keyVariable: "API_KEY",
     auth: BEARER,
     vendor: false,
+    apis: () => ["chat", "responses", "messages", "generate"],
   },
 };
 
 /** The kinds' names. */
 export const KIND_NAMES = Object.keys(KINDS) as [ProviderKind, ...ProviderKind[]];
+
+function isOldAzure(azure: ProviderConfig["azure"]): boolean {
+  const version = azure?.apiVersion ?? null;
+  return version !== null && version < AZURE_RESPONSES_SINCE;
+}
 
 /** Vertex has a host a region, one for all of them, and one for each of its two multi-regions (WIRE B4). */
 function vertexUrl(location: string): string {

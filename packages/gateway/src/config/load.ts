@@ -5,6 +5,8 @@ import { type BuildContext, buildSnapshot } from "./build/build-snapshot.ts";
 import type { ListenOverrides } from "./build/gateway.ts";
 import { readSections } from "./build/read-sections.ts";
 import { settleNamed, settleSingles } from "./build/settle-references.ts";
+import { type ModelCatalogue, modelCatalogue, SHIPPED } from "./catalogue/model-catalogue.ts";
+import { readCatalogue } from "./catalogue/stored-catalogue.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import type { Environment } from "./env.ts";
 import { readSource, sourceFiles } from "./find-source.ts";
@@ -30,6 +32,8 @@ export interface LoadOptions {
   /** Where a last good config may be that stands in for files that cannot be read; null: none does. */
   dataDir: string | null;
   bookPrice: BookPrice;
+  /** A catalogue of models that goes over the one that ships; absent, or no such file: none does. */
+  catalogueFile?: string | undefined;
   /** Leave out what wants a secret that is not there, instead of refusing. */
   allowMissingSecrets?: boolean | undefined;
   clock: Clock;
@@ -80,6 +84,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = files ? parseTexts(texts, problems) : await zeroConfig({ ...options, port: overrides.port }, problems);
   const dotenv = files && options.environment.dotenv ? [options.environment.dotenv] : [];
   const watched = files ? [files.file, ...(files.overlay === null ? [] : [files.overlay]), ...dotenv] : [];
+  const catalogue = await catalogueOf(options.catalogueFile, problems);
   let documents: ReadonlyMap<string, string> = new Map();
   let snapshot: Snapshot | null = null;
   if (root) {
@@ -93,7 +98,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     settleSingles(root, found.unresolved, allow, problems);
     const sections = readSections(root, problems);
     settleNamed(sections, found.unresolved, allow, problems);
-    snapshot = buildSnapshot(sections, buildContext(options, baseDir, overrides), problems);
+    snapshot = buildSnapshot(sections, buildContext(options, baseDir, overrides, catalogue.models), problems);
   }
   const sorted = sortProblems(problems.all);
   const warnings = sorted.filter((problem) => problem.severity === "warning");
@@ -109,7 +114,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       texts,
       keptAt: texts?.savedAt ?? null,
     },
-    fingerprint: root ? fingerprintOf(root) : "",
+    fingerprint: root ? fingerprintOf(root, catalogue.text) : "",
     frame: (file, line, column) => frameOf(texts, file, line, column, mask),
   };
 }
@@ -125,9 +130,28 @@ function parseTexts(texts: ConfigTexts | null, problems: Problems): MapNode | nu
   return root;
 }
 
-function buildContext(options: LoadOptions, baseDir: string, overrides: ListenOverrides): BuildContext {
+function buildContext(
+  options: LoadOptions,
+  baseDir: string,
+  overrides: ListenOverrides,
+  models: ModelCatalogue,
+): BuildContext {
   const { environment, bookPrice, clock } = options;
-  return { environment, bookPrice, baseDir, overrides, nowMs: clock.now() };
+  return { environment, bookPrice, models, baseDir, overrides, nowMs: clock.now() };
+}
+
+/** What ships, and over it what the data dir holds. A broken file there is told of and passed over. */
+async function catalogueOf(
+  file: string | undefined,
+  problems: Problems,
+): Promise<{ models: ModelCatalogue; text: string }> {
+  const stored = file === undefined ? null : await readCatalogue(file);
+  if (!stored) return { models: modelCatalogue(SHIPPED), text: "" };
+  if ("data" in stored) return { models: modelCatalogue(SHIPPED, stored.data), text: stored.text };
+  const [first, ...others] = stored.faults;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  problems.warn({ ...NOWHERE, file: file ?? null }, "", `this model catalogue is not used: ${first}${more}`);
+  return { models: modelCatalogue(SHIPPED), text: "" };
 }
 
 function listenOverrides({ overrides, environment }: LoadOptions, problems: Problems): ListenOverrides {
@@ -162,9 +186,10 @@ function applyVariables(root: MapNode, environment: Environment, problems: Probl
   }
 }
 
-function fingerprintOf(root: ConfigNode): string {
+function fingerprintOf(root: ConfigNode, catalogue: string): string {
   return createHash("sha256")
     .update(JSON.stringify(toValue(root)))
+    .update(catalogue)
     .digest("hex");
 }
 

@@ -1,10 +1,11 @@
+import type { Path } from "./problems.ts";
 import { type ConfigNode, type ScalarNode, scalarsOf } from "./yaml/node.ts";
 
 /** Keys that hold secrets, wherever they stand. */
 const SECRET_KEY = /^(api_key|key|password|token|secret|client_secret|credentials)$/;
 /** The same in a line that could not be parsed: a key that sounds secret and a value that is neither reference nor hash. */
 const SECRET_LINE =
-  /((?:[\w-]*(?:key|token|secret|password|authorization)[\w-]*)["']?\s*:\s*)(?!\s*["']?(?:env:|file:|sha256:|\$\{))("[^"]*"?|'[^']*'?|[^\s,}\]{[][^,}\]]*)/gi;
+  /((?:[\w-]*(?:key|token|secret|password|authorization)[\w-]*)["']?\s*:\s*)(?!\s*["']?(?:env:|file:|vault:|aws-sm:|gcp-sm:|sha256:|\$\{))("[^"]*"?|'[^']*'?|[^\s,}\]{[][^,}\]]*)/gi;
 /** Shorter ones are no secrets, and hiding them would hide the text around them. */
 const SECRET_CHARS_MIN = 3;
 
@@ -21,11 +22,16 @@ export function secretMask(root: ConfigNode | null): (line: string) => string {
 function literalSecrets(root: ConfigNode): string[] {
   const secrets: string[] = [];
   for (const { node, path } of scalarsOf(root)) {
-    const isSecret = SECRET_KEY.test(String(path.at(-1))) || path.at(-2) === "headers";
+    const isSecret = SECRET_KEY.test(String(path.at(-1))) || path.at(-2) === "headers" || isOfTenant(path);
     if (isSecret && isLiteral(node)) secrets.push(...String(node.value).split("\n"), ...node.raw.split("\n"));
   }
   const trimmed = secrets.map((secret) => secret.trim()).filter((secret) => secret.length >= SECRET_CHARS_MIN);
   return [...new Set(trimmed)].sort((a, b) => b.length - a.length);
+}
+
+/** `tenants.x.credentials.openai`: the key is a provider's name, and the value a credential. */
+function isOfTenant(path: Path): boolean {
+  return path[0] === "tenants" && path[2] === "credentials";
 }
 
 function isLiteral(node: ScalarNode): boolean {

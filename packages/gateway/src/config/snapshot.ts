@@ -1,5 +1,7 @@
+import type { Capability } from "../core/call.ts";
 import type { DatedPrice } from "../core/price.ts";
 import type { Secret } from "../core/secret.ts";
+import type { ModelCatalogue, RetirementDay } from "./catalogue/model-catalogue.ts";
 
 /** Provider kinds this build speaks to. */
 export type ProviderKind =
@@ -60,6 +62,16 @@ export interface AwsConfig {
   keys: { accessKeyId: string; secretAccessKey: Secret; sessionToken: Secret | null } | null;
 }
 
+/** How the deployments of a provider are probed for readiness. */
+export interface ProbeConfig {
+  everyMs: number;
+  /** For the whole answer. Not longer than `everyMs`. */
+  timeoutMs: number;
+  maxOutputTokens: number;
+  /** Failed probes in a row that make a deployment a failing one. */
+  failures: number;
+}
+
 /** An account at a vendor, or a server of one's own. */
 export interface ProviderConfig {
   name: string;
@@ -78,6 +90,8 @@ export interface ProviderConfig {
   connections: number;
   tls: { ca?: string; cert?: string; key?: Secret } | null;
   proxy: string | null;
+  /** Absent: nothing is probed. */
+  probe?: ProbeConfig;
   /** Present for kind azure-openai. */
   azure?: AzureConfig;
   /** Present for kind vertex. */
@@ -107,6 +121,12 @@ export interface Deployment {
   sentAs?: string;
   /** The most the model can write; null: not known. */
   maxOutputTokens: number | null;
+  /** What it can do (ruling 8). Absent: not known, and everything is allowed. */
+  capabilities?: readonly Capability[];
+  /** Tokens of input and output together. Absent: not known, and any length is let through. */
+  contextWindow?: number;
+  /** When it stops answering. Absent: no day is known. */
+  retires?: RetirementDay;
   /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */
   prices: DatedPrice[];
 }
@@ -183,6 +203,8 @@ export interface GatewayConfig {
   /** How long a value of a secret manager is used before it is read anew. */
   secretRefreshMs: number;
   expose: "full" | "minimal";
+  /** Names behind which a vendor may put another model are refused. */
+  strictPins: boolean;
 }
 
 /** Where rows go. */
@@ -206,6 +228,8 @@ export interface Snapshot {
   tenants: ReadonlyMap<string, Tenant>;
   keys: readonly KeyEntry[];
   adminKeys: readonly AdminKey[];
+  /** What is known of models by their names. */
+  models: ModelCatalogue;
   /** Defaults for `provider/model` names that no route lists. */
   rawRoute: Omit<Route, "alias" | "chain">;
   /** Settings for deployments made on the fly from `provider/model`. */

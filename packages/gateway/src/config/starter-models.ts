@@ -22,13 +22,13 @@ export const STARTER_PROVIDERS: readonly StarterProvider[] = [
     name: "anthropic",
     keyVariable: "ANTHROPIC_API_KEY",
     kind: "anthropic",
-    models: { default: "claude-sonnet-4-5-20250929", fast: "claude-haiku-4-5-20251001" },
+    models: { default: "claude-sonnet-5", fast: "claude-haiku-4-5-20251001" },
   },
   {
     name: "gemini",
     keyVariable: "GEMINI_API_KEY",
     kind: "gemini",
-    models: { default: "gemini-2.5-pro", fast: "gemini-2.5-flash" },
+    models: { default: "gemini-3.8-flash", fast: "gemini-3.5-flash-lite" },
   },
   {
     name: "mistral",
@@ -107,9 +107,28 @@ export const AZURE_STARTER = {
   models: { default: "gpt-4o", fast: "gpt-4o-mini" },
 } as const;
 
+/**
+ * Credentials of AWS's and a region make kind bedrock: any of these groups. Who has them need not have Bedrock, so that only
+ * where nobody else answers do the aliases lead to it. These ids of Bedrock's are called from every commercial region.
+ */
+export const BEDROCK_STARTER = {
+  name: "bedrock",
+  keyVariable: "AWS_BEARER_TOKEN_BEDROCK",
+  credentials: [
+    ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+    ["AWS_PROFILE"],
+    ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"],
+    ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"],
+    ["AWS_CONTAINER_CREDENTIALS_FULL_URI"],
+  ],
+  models: {
+    default: "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    fast: "global.anthropic.claude-haiku-4-5-20251001-v1:0",
+  },
+} as const;
+
 /** Variables that would make a provider, or a store, which this build does not have. */
 export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
-  { variable: "AWS_ACCESS_KEY_ID", what: "kind `bedrock`" },
   { variable: "REDIS_URL", what: "shared state" },
 ];
 

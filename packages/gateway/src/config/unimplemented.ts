@@ -20,13 +20,10 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...["guardrails", "alerts", "telemetry", "flags"],
   ],
-  gateway: ["workers", "strict_pins", "cors", "tls", "gate"],
+  gateway: ["workers", "cors", "tls", "gate"],
   ledger: ["retention"],
-  "providers.*": [...["limits"], ...["probe", "package", "options"]],
-  "deployments.*": [
-    ...["expected_latency", "max_classification", "tenants", "context_window"],
-    ...["capabilities", "retires", "limits", "breaker"],
-  ],
+  "providers.*": [...["limits"], ...["package", "options"]],
+  "deployments.*": [...["expected_latency", "max_classification", "tenants", "limits", "breaker"]],
   "routes.*": [
     ...[
       "strategy",
@@ -40,7 +37,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
       "cache",
     ],
     ...["when_all_open", "when_all_cooling", "context_fallback", "affinity", "queue", "prompt_cache"],
-    ...["prompt", "guardrails", "pin"],
+    ...["prompt", "guardrails"],
   ],
   "routes.*.chain.*": ["weight"],
   "tenants.*": ["limits", "budgets", "runaway", "allow", "content_log"],

@@ -61,7 +61,7 @@ describe("without a config", () => {
       "FIREWORKS",
       "CEREBRAS",
     ];
-    const skipped = ["AWS_ACCESS_KEY_ID", "REDIS_URL"];
+    const skipped = ["REDIS_URL"];
     const all = [...made.map((name) => `${name}_API_KEY`), ...skipped];
     const loaded = await load(Object.fromEntries(all.map((name) => [name, "x"])));
     expect([...(loaded.snapshot?.providers.keys() ?? [])]).toEqual(made.map((name) => name.toLowerCase()));
@@ -89,7 +89,7 @@ describe("Azure, whose deployments' names cannot be known", () => {
 
   test("beside others, is asked by name alone", async () => {
     const loaded = await load({ ...azure, ANTHROPIC_API_KEY: "sk-ant" });
-    expect(chains(loaded).default).toEqual(["anthropic/claude-sonnet-4-5-20250929"]);
+    expect(chains(loaded).default).toEqual(["anthropic/claude-sonnet-5"]);
     expect(loaded.snapshot?.tenants.get("default")?.models?.allow).toEqual(["*", "anthropic/*", "azure/*"]);
   });
 
@@ -97,6 +97,36 @@ describe("Azure, whose deployments' names cannot be known", () => {
     const loaded = await load({ AZURE_OPENAI_API_KEY: "key" });
     expect([...(loaded.snapshot?.providers.keys() ?? [])]).toEqual(["sim"]);
     expect(lines(loaded)[0]).toContain("AZURE_OPENAI_ENDPOINT is not, so there is nowhere to call");
+  });
+});
+
+describe("Bedrock, which not everybody has who has credentials of AWS's", () => {
+  const region = { AWS_REGION: "eu-west-1" };
+
+  test.each([
+    { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "s" },
+    { AWS_PROFILE: "bank" },
+    { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: "/creds" },
+    { AWS_BEARER_TOKEN_BEDROCK: "key" },
+  ])("is called in the environment's region with %j, where nobody else answers", async (credentials) => {
+    const loaded = await load({ ...region, ...credentials });
+    expect(loaded.problems).toEqual([]);
+    expect(chains(loaded).fast).toEqual(["bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0"]);
+    const provider = loaded.snapshot?.providers.get("bedrock");
+    expect(provider).toMatchObject({ baseUrl: "https://bedrock-runtime.eu-west-1.amazonaws.com" });
+    expect(provider?.apiKey === null).toBe(!("AWS_BEARER_TOKEN_BEDROCK" in credentials));
+    const beside = await load({ ...region, ...credentials, ANTHROPIC_API_KEY: "sk-ant" });
+    expect(chains(beside).fast).toEqual(["anthropic/claude-haiku-4-5-20251001"]);
+    expect(beside.snapshot?.tenants.get("default")?.models?.allow).toEqual(["*", "anthropic/*", "bedrock/*"]);
+  });
+
+  test("is nowhere without a region, or with half of a key", async () => {
+    for (const half of [{ AWS_PROFILE: "bank" }, { ...region, AWS_ACCESS_KEY_ID: "AKID" }]) {
+      const loaded = await load(half);
+      expect([[...(loaded.snapshot?.providers.keys() ?? [])], lines(loaded)]).toEqual([["sim"], []]);
+    }
+    const keyed = await load({ AWS_BEARER_TOKEN_BEDROCK: "key" });
+    expect(lines(keyed)[0]).toContain("AWS_REGION is not, so there is nowhere to call");
   });
 });
 

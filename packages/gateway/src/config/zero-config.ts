@@ -1,8 +1,15 @@
 import type { Clock } from "../core/clock.ts";
+import { awsRegion } from "./aws-region.ts";
 import { BOUNDS } from "./bounds.ts";
 import type { Environment } from "./env.ts";
 import { NOWHERE, type Problems } from "./problems.ts";
-import { AZURE_STARTER, LOCAL_SERVERS, STARTER_PROVIDERS, UNSUPPORTED_VARIABLES } from "./starter-models.ts";
+import {
+  AZURE_STARTER,
+  BEDROCK_STARTER,
+  LOCAL_SERVERS,
+  STARTER_PROVIDERS,
+  UNSUPPORTED_VARIABLES,
+} from "./starter-models.ts";
 import { fromValue, type MapNode } from "./yaml/node.ts";
 
 /**
@@ -38,8 +45,9 @@ export async function zeroConfig(
   const local = options.probe ? await localServers(options.probe, options.port ?? OWN_PORT, options.clock) : [];
   const found = [...vendors, ...local];
   const azure = azureFound(options.environment, problems);
-  const answering = found.length > 0 ? [...found] : [azure ?? SIMULATOR];
-  if (azure) found.push(azure);
+  const bedrock = bedrockFound(options.environment, problems);
+  const answering = found.length > 0 ? [...found] : [azure ?? bedrock ?? SIMULATOR];
+  found.push(...[azure, bedrock].filter((one) => one !== null));
   if (found.length === 0) found.push(SIMULATOR);
   const chain = (alias: "default" | "fast"): string[] =>
     answering.map(({ name, models }) => `${name}/${models[alias]}`);
@@ -84,6 +92,21 @@ function azureFound(environment: Environment, problems: Problems): Found | null 
     problems.warn(NOWHERE, keyVariable, message);
   }
   return null;
+}
+
+/** Bedrock, where there are credentials of AWS's and a region. */
+function bedrockFound(environment: Environment, problems: Problems): Found | null {
+  const { name, keyVariable, credentials, models } = BEDROCK_STARTER;
+  const hasKey = Boolean(environment.get(keyVariable));
+  const group = credentials.find((variables) => variables.every((variable) => environment.get(variable)));
+  if (!hasKey && !group) return null;
+  if (awsRegion({}, environment) === undefined) {
+    const message = `${keyVariable} is set, but AWS_REGION is not, so there is nowhere to call; it is not used`;
+    // Who is at home in AWS has a profile set, for other ends.
+    if (hasKey) problems.warn(NOWHERE, keyVariable, message);
+    return null;
+  }
+  return { name, config: { kind: "bedrock", ...(hasKey && { api_key: `env:${keyVariable}` }) }, models };
 }
 
 function warnUnsupported(environment: Environment, problems: Problems): void {

@@ -12,20 +12,14 @@ export type Operation =
   | "transcription"
   | "count_tokens";
 
-/** What a request needs of a deployment (ruling 8), in the words of `capabilities`. */
-export type Capability =
-  | "tools"
-  | "parallel_tools"
-  | "vision"
-  | "documents"
-  | "audio"
-  | "json_schema"
-  | "logprobs"
-  | "n"
-  | "embeddings"
-  | "images"
-  | "speech"
-  | "transcription";
+/** What a request may need of a deployment (ruling 8), in the words of `capabilities`. */
+export const CAPABILITIES = [
+  ...(["tools", "parallel_tools", "vision", "documents", "audio", "json_schema", "logprobs", "n"] as const),
+  ...(["embeddings", "images", "speech", "transcription"] as const),
+] as const;
+
+/** One of them. */
+export type Capability = (typeof CAPABILITIES)[number];
 
 /** Fields of the platform, sent under `gateway` or as `x-sluicegate-*` headers. Absent is undefined. */
 export interface PlatformFields {
@@ -67,6 +61,8 @@ export interface Call {
   choices: number;
   /** Rough number of input tokens, from bytes: never zero, never exact. */
   inputTokensEstimate: number;
+  /** The request lets the provider shorten what is too long: none is refused here for its length. */
+  mayBeShortened?: boolean;
   /** The conversation already holds the result of a tool: repeating the call may repeat its effect. */
   holdsToolResults: boolean;
   /** The request asks for reasoning, so its first token may take long. */

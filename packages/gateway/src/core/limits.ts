@@ -39,10 +39,16 @@ export const LIMITS = {
   labelCharsMax: 256,
   /** Deployments made on the fly for `provider/model` names. */
   rawDeploymentsMax: 1_000,
+  /** (deployment, model that answered) pairs that are remembered as told. */
+  driftsMax: 1_000,
   /** (key, code) pairs whose refusals are counted at once, and the rows that each gets in a while. */
   refusalMetersMax: 10_000,
   refusalRowsPerWindow: 10,
   refusalWindowMs: 60_000,
+  /** Output tokens of a generation that only shows that there is one, unless somebody wants another number. */
+  smallOutputTokensDefault: 8,
+  /** Readiness probes running at once. */
+  probesAtOnce: 16,
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
 } as const;

@@ -186,6 +186,8 @@ export interface Protocol {
   streamReader(quirks: Quirks): StreamReader;
   /** How a stream from upstream is cut into events, where that is not server-sent events. */
   readonly framing?: Framing;
+  /** The smallest cap on output tokens that its servers take; absent: 1. */
+  readonly leastOutputTokens?: number;
   /** Models that cannot stream answer whole where a stream was asked for, and clients of the dialect take that. */
   readonly mayAnswerWhole?: boolean;
   /**

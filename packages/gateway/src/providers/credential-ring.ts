@@ -124,6 +124,8 @@ export class CredentialRing implements Provider {
     const fingerprint = secretsFingerprint(provider.config);
     if (fingerprint === this.#current.fingerprint) {
       this.#forgetCandidate();
+      // Nothing is different: what has been learned of tokens stays too.
+      if (JSON.stringify(provider.config) === JSON.stringify(this.config)) return provider.authenticator.close();
       this.#replace(new Generation(this.#current.number, provider, this.#owner));
       return;
     }
@@ -213,7 +215,7 @@ export class CredentialRing implements Provider {
   }
 
   #remember({ secrets, fingerprint }: Generation): void {
-    if (fingerprint === this.#current.fingerprint && this.#past.length > 0) return;
+    if (fingerprint === this.#current.fingerprint) return;
     this.#past = [...secrets, ...this.#past].slice(0, PAST_SECRETS_MAX);
   }
 

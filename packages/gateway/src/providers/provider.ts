@@ -18,6 +18,8 @@ export interface Provider {
   readonly protocols: readonly Protocol[];
   /** Which of them a model is reached by, where that is not all. */
   protocolsOf?(model: string): readonly Protocol[];
+  /** What it is only taken to speak where a deployment's `api` says so. */
+  readonly onlyNamed?: readonly Protocol[];
   /** The HTTP request that makes a call of a deployment, and what of the call it could not say. */
   request(wanted: Wanted): Prepared;
   /** The cheapest call that shows whether its credential is taken: its list of models. Absent: it has none that proves it. */
@@ -61,6 +63,8 @@ export interface ProviderParts {
   defaultAuth?: { header: string; prefix: string };
   /** Which of the protocols a model is reached by; default: all. */
   protocolsOf?: (model: string) => readonly Protocol[];
+  /** What it is only taken to speak where a deployment's `api` says so. */
+  onlyNamed?: readonly Protocol[];
   /** Paths and envelope of the provider's own; default: the protocols'. */
   envelope?: Envelope;
   /** Path of the list of models, where only those with a key see it. */
@@ -121,6 +125,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
         }),
     }),
     ...(parts.protocolsOf && { protocolsOf: parts.protocolsOf }),
+    ...(parts.onlyNamed && { onlyNamed: parts.onlyNamed }),
     request({ call, protocol, deployment, crossing, pool, header }) {
       const { model, sentAs, maxOutputTokens } = deployment;
       const target: Target = { model: sentAs ?? model, traitsOf: model, quirks, maxOutputTokens, account };
@@ -149,6 +154,13 @@ export function jsonProvider(parts: ProviderParts): Provider {
       };
     },
   };
+}
+
+/** The protocols by which a deployment is reached. */
+export function spokenBy(provider: Provider, { model, api }: Pick<Deployment, "model" | "api">): readonly Protocol[] {
+  const spoken = provider.protocolsOf?.(model) ?? provider.protocols;
+  const { onlyNamed } = provider;
+  return onlyNamed?.some((protocol) => protocol.api === api) ? [...spoken, ...onlyNamed] : spoken;
 }
 
 /** The request with its credential: at once where that is at hand. */

@@ -51,7 +51,7 @@ export async function admit(plane: DataPlane, visit: Visit, caller: Caller, call
 }
 
 /** What an abandoned request is taken to have cost: the input estimate at the first deployment. */
-function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
+export function abandonedAttempt(hop: Hop, call: Call, atMs: number): AttemptRow {
   const usage = noUsage();
   const free = call.operation === "count_tokens";
   if (!free && isEstimable(call)) usage.input_tokens = call.inputTokensEstimate;

@@ -1,4 +1,5 @@
 import { HEADERS } from "@sluicegate/contract";
+import type { RetirementDay } from "../config/catalogue/model-catalogue.ts";
 import type { Deployment } from "../config/snapshot.ts";
 import { usdString } from "../core/money.ts";
 import type { Visit } from "./visit.ts";
@@ -7,7 +8,7 @@ import type { Visit } from "./visit.ts";
 export interface Served {
   visit: Visit;
   alias: string;
-  deployment: Pick<Deployment, "name" | "provider">;
+  deployment: Pick<Deployment, "name" | "provider" | "retires">;
   /** The concrete model. */
   model: string;
   /** Hints of the client's that found no place. */
@@ -54,8 +55,18 @@ export function servedHeaders(served: Served): string[] {
     String(served.overheadMs),
   );
   if (dropped.length > 0) headers.push(HEADERS.dropped, headerSafe(dropped.join(", ")).slice(0, DROPPED_CHARS_MAX));
+  if (deployment.retires) headers.push(...retirementHeaders(deployment.retires));
   if (served.costMicroUsd !== null) headers.push(HEADERS.costUsd, usdString(served.costMicroUsd));
   return headers;
+}
+
+/** Where nobody said when a model was given up: as long before its end as it is warned of. */
+const NOTICE_MS = 30 * 86_400_000;
+
+/** Since when a model is on its way out, as a structured date (RFC 9745), and its end, as an HTTP date (RFC 8594). */
+export function retirementHeaders({ atMs, announcedMs }: RetirementDay): string[] {
+  const since = announcedMs ?? atMs - NOTICE_MS;
+  return ["deprecation", `@${Math.floor(since / 1_000)}`, "sunset", new Date(atMs).toUTCString()];
 }
 
 /** The `gateway_metadata` member: as much as the headers say. `cost_usd` is null where the cost is not known. */

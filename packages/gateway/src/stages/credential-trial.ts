@@ -1,19 +1,14 @@
 import type { ErrorClass } from "@sluicegate/contract";
 import type { Deployment } from "../config/snapshot.ts";
-import type { Call } from "../core/call.ts";
 import { Cancel } from "../core/cancel.ts";
-import { newId } from "../core/ids.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
-import { openaiChat } from "../protocols/openai-chat/index.ts";
-import { openCrossing, translates } from "../protocols/translate.ts";
 import type { Verdict } from "../providers/credential-ring.ts";
 import type { Provider } from "../providers/provider.ts";
-import type { AttemptRecord } from "./admit.ts";
 import { Attempt } from "./attempt.ts";
+import { callForSelf } from "./own-call.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
-import { attemptRows, requestRow, round, sumOf } from "./rows.ts";
-import type { Visit } from "./visit.ts";
+import { smallGeneration } from "./small-generation.ts";
 
 /** How long a trial may take, ms. */
 const TRIAL_MS = 15_000;
@@ -25,8 +20,6 @@ const TIMEOUTS = {
   idleMs: TRIAL_MS,
   streamMaxMs: TRIAL_MS,
 };
-/** The least that every API takes: some refuse a smaller cap. */
-const TINY = { messages: [{ role: "user", content: "." }], max_tokens: 16 };
 
 /** What a failure says of the credential: the key, or the account behind it, is no good; or it says nothing of it. */
 const REFUSED: readonly ErrorClass[] = ["auth_failed", "quota_exhausted"];
@@ -67,26 +60,18 @@ async function byGeneration(
   deployment: Deployment,
   tenant: string | null,
 ): Promise<Verdict> {
-  const spoken = provider.protocolsOf?.(deployment.model) ?? provider.protocols;
-  const protocol = spoken.find((one) => one.operation === "chat" && translates(openaiChat, one));
-  if (!protocol) return "accepted";
-  const call = tinyCall(deployment.model);
-  const crossing = protocol === openaiChat ? null : openCrossing(openaiChat, call);
-  const pool = `${provider.config.name}/*`;
-  const { request, credential, dropped, over } = provider.request({
-    ...{ call, protocol, deployment, crossing, pool },
-    header: () => undefined,
+  const small = smallGeneration(provider, deployment);
+  if (!small) return "accepted";
+  const answer = await callForSelf(plane, {
+    ...{ purpose: "probe", tenant, deployment, provider, small },
+    pool: `${provider.config.name}/*`,
+    timeoutMs: TRIAL_MS,
+    cancel: new Cancel(),
   });
-  const visit = visitOf(plane);
-  const attempt = attemptOf(plane, provider, protocol, request, over);
-  const outcome = await attempt.outcome;
-  const failure = outcome.kind === "failed" ? outcome.failure : null;
-  const hop: Hop = { deployment, provider, protocol, crossing, pool, health: pool };
-  const none = { retry: false, writer: null, dresser: null };
-  record(plane, visit, call, { hop, attempt, credential, dropped, failure, ...none }, tenant);
-  if (failure === null) return "accepted";
-  if (REFUSED.includes(failure.class)) return "refused";
-  return UNCLEAR.includes(failure.class) ? "unclear" : "accepted";
+  if (!answer) return "unclear";
+  if (answer.failure === null) return "accepted";
+  if (REFUSED.includes(answer.failure.class)) return "refused";
+  return UNCLEAR.includes(answer.failure.class) ? "unclear" : "accepted";
 }
 
 function attemptOf(
@@ -94,13 +79,11 @@ function attemptOf(
   provider: Provider,
   protocol: Hop["protocol"],
   request: UpstreamRequest | Promise<UpstreamRequest>,
-  over?: () => void,
 ): Attempt {
   const still = { rewrite: null, writer: null, dresser: null, stream: false, choices: 1, showsUsage: false };
   const spec = {
     ...still,
     request,
-    over,
     protocol,
     quirks: provider.quirks,
     holdTerminator: false,
@@ -115,38 +98,4 @@ function deploymentOf(plane: DataPlane, { config }: Provider): Deployment | unde
   for (const deployment of snapshot.deployments.values()) if (deployment.provider === config.name) return deployment;
   for (const deployment of madeDeployments()) if (deployment.provider === config.name) return deployment;
   return undefined;
-}
-
-function tinyCall(model: string): Call {
-  const raw = Buffer.from(JSON.stringify({ model, ...TINY }));
-  return openaiChat.decodeRequest({ raw, path: { query: "" }, header: () => undefined });
-}
-
-function visitOf({ clock, random }: DataPlane): Visit {
-  return {
-    requestId: newId("req", clock, random),
-    clientRequestId: null,
-    protocol: openaiChat,
-    startedAt: clock.now(),
-    arrivedAt: clock.monotonic(),
-    waitedMs: 0,
-  };
-}
-
-/** A row of its own, so that what it cost is in the sums. */
-function record(plane: DataPlane, visit: Visit, call: Call, attempt: AttemptRecord, tenant: string | null): void {
-  const { deployment } = attempt.hop;
-  const row = requestRow(visit, { call });
-  const attempts = attemptRows([attempt], call, visit.startedAt);
-  Object.assign(row, sumOf(attempts), {
-    purpose: "probe",
-    tenant: tenant ?? "",
-    status: attempt.failure === null ? "ok" : "failed",
-    deployment: deployment.name,
-    provider: deployment.provider,
-    model: deployment.model,
-    region: deployment.region,
-    latency_ms: round(plane.clock.monotonic() - visit.arrivedAt),
-  });
-  plane.ledger.settle(row, attempts);
 }

@@ -59,9 +59,10 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     if (outcome.kind === "reply") return { ...outcome, record };
     record.failure = outcome.failure;
     plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
-    const renewed: boolean = !renewedHere && (await renewal(plane, visit, record, deadline, cancel));
+    const standing: Standing = { hopIndex, attemptsHere, renewed: renewedHere, deadline };
+    const renewed = await renewal(plane, work, record, standing, cancel);
     renewedHere ||= renewed;
-    const step = decide(plane, work, outcome.failure, { hopIndex, attemptsHere, renewed, deadline });
+    const step = decide(plane, work, outcome.failure, { ...standing, renewed });
     if (step.do === "stop") throw finalError(call, lease.attempts, deadline <= plane.clock.monotonic());
     if (step.do === "move_on") {
       hopIndex++;
@@ -128,16 +129,18 @@ function startAttempt(
 interface Standing {
   hopIndex: number;
   attemptsHere: number;
+  /** Its credential was refused and another one came. */
   renewed: boolean;
   deadline: number;
 }
 
 function decide(
   plane: DataPlane,
-  { call, plan, lease }: Work,
+  work: Work,
   failure: ProviderFailure,
   { hopIndex, attemptsHere, renewed, deadline }: Standing,
 ): NextStep {
+  const { call, plan, lease } = work;
   const { health } = plan.hops[hopIndex] ?? plan.hops[0];
   return nextStep({
     failure,
@@ -146,7 +149,7 @@ function decide(
     renewed,
     attemptsTotal: lease.attempts.length,
     othersLeft: hopIndex + 1 < plan.hops.length,
-    fallback: plan.settings.fallback && call.platform.fallback !== false,
+    fallback: allowsFallback(work),
     sideEffecting: call.platform.side_effecting === true,
     guardsToolResults: call.holdsToolResults && call.platform.retry_after_tool_results !== true,
     remainingMs: deadline - plane.clock.monotonic(),
@@ -158,32 +161,55 @@ function decide(
 /** The longest a refused call waits for another credential. */
 const RENEWAL_MS_MAX = 10_000;
 
-/** After a refused credential: whether the provider's calls now have another one. Waits for it inside the deadline. */
+/**
+ * After a refused credential: whether the call may be made again with another one. Waits for that inside the deadline, but
+ * only once at a deployment, and only when there is nowhere else to go; the provider hears of the refusal in any case.
+ */
 function renewal(
   plane: DataPlane,
-  visit: Visit,
-  { hop, credential, failure, attempt }: AttemptRecord,
-  deadline: number,
+  work: Work,
+  { hop, attempt, credential, failure }: AttemptRecord,
+  { hopIndex, renewed, deadline }: Standing,
   cancel: Cancel,
 ): boolean | Promise<boolean> {
   if (failure?.class !== "auth_failed" || !credential.use) return false;
-  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers["date"] ?? ""));
-  if (typeof answer !== "object") return answer === true;
-  const started = plane.clock.monotonic();
-  return new Promise((resolve) => {
+  const { call, plan } = work;
+  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""));
+  const canMove = hopIndex + 1 < plan.hops.length && allowsFallback(work);
+  if (typeof answer !== "object") return answer === true && !renewed;
+  if (!renewed && !canMove && call.platform.side_effecting !== true) {
+    return waitFor(plane, work.visit, answer, Math.min(RENEWAL_MS_MAX, deadline - plane.clock.monotonic()), cancel);
+  }
+  answer.catch(() => {});
+  return false;
+}
+
+/** What a promise comes to; false when it takes too long, or the client leaves. */
+async function waitFor(
+  { clock }: DataPlane,
+  visit: Visit,
+  answer: Promise<boolean>,
+  ms: number,
+  cancel: Cancel,
+): Promise<boolean> {
+  const started = clock.monotonic();
+  const came = await new Promise<boolean>((resolve) => {
     const finish = (renewed: boolean): void => {
       timer.cancel();
       forget();
       resolve(renewed);
     };
     let forget = (): void => {};
-    const timer = plane.clock.after(Math.min(RENEWAL_MS_MAX, deadline - started), () => finish(false));
+    const timer = clock.after(ms, () => finish(false));
     forget = cancel.onCancel(() => finish(false));
     answer.then(finish, () => finish(false));
-  }).then((renewed) => {
-    visit.waitedMs += plane.clock.monotonic() - started;
-    return renewed === true;
   });
+  visit.waitedMs += clock.monotonic() - started;
+  return came;
+}
+
+function allowsFallback({ plan, call }: Work): boolean {
+  return plan.settings.fallback && call.platform.fallback !== false;
 }
 
 /** Back-off. Ends early, with an error, when the client leaves. */

@@ -5,7 +5,7 @@ import { secretsIn } from "../core/secret.ts";
 import type { AttemptRecord } from "./admit.ts";
 
 /** Credentials a provider might quote in its own error text: by their vendors' prefixes, half masked ones too. */
-const KEY_SHAPED = /\b(?:(?:sk|gsk|xai|pplx|csk|fw|r8|hf)[-_]|AIza)[A-Za-z0-9*_-]{8,}/g;
+const KEY_SHAPED = /\b(?:(?:sk|gsk|xai|pplx|csk|fw|r8|hf)[-_]|AIza|ya29\.|hvs\.)[A-Za-z0-9*_-]{8,}/g;
 /** A configured header value shorter than this is no secret, and cutting it out would maim the text. */
 const SECRET_CHARS_MIN = 8;
 

@@ -2,6 +2,7 @@ import type { Deployment } from "../config/snapshot.ts";
 import { GatewayError } from "../core/errors.ts";
 import { undressId } from "../protocols/openai-responses/ids.ts";
 import type { Protocol } from "../protocols/protocol.ts";
+import { spokenBy } from "../providers/provider.ts";
 import { denialOf, deniesDeployment } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf } from "./authorize.ts";
@@ -23,7 +24,8 @@ export function findResponse(runtime: Runtime, caller: Caller, id: string, proto
   }
   const deployment = named(runtime, caller.tenant.name, own.token);
   const provider = deployment && providerFor(runtime, caller.tenant.name, deployment.provider);
-  const speaks = provider?.protocols.some(({ api, operation }) => api === protocol.api && operation === "chat");
+  const spoken = provider && deployment ? spokenBy(provider, deployment) : [];
+  const speaks = spoken.some(({ api, operation }) => api === protocol.api && operation === "chat");
   if (!deployment || !provider || !speaks || !mayUse(runtime, caller, deployment)) {
     throw new GatewayError("not_found", `there is no response ${shown} for this key`, { param: "response_id" });
   }

@@ -1,13 +1,15 @@
 import { hash } from "node:crypto";
+import { isFloating } from "../config/build/floating-model.ts";
 import type { Deployment, Route } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
-import { GatewayError } from "../core/errors.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type Crossing, openCrossing, translates } from "../protocols/translate.ts";
-import type { Provider } from "../providers/provider.ts";
+import { type Provider, spokenBy } from "../providers/provider.ts";
+import { fieldOf, type Gate, lackedBy, type Overflow, type Window, windowGate } from "../routing/gates.ts";
 import { deniesDeployment } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf, type Target } from "./authorize.ts";
+import { emptied } from "./empty-chain.ts";
 import type { Runtime } from "./plane.ts";
 
 /** One deployment of a plan, with everything needed to call it. */
@@ -26,10 +28,12 @@ export interface Hop {
 /** A deployment that was considered and left out, and which gate said so. */
 export interface Removed {
   deployment: string;
-  gate: "permission" | "capability" | "expressibility";
+  gate: Gate;
   reason: string;
-  /** What it cannot express, in the client's words. */
+  /** What it lacks or cannot express, in the client's words. */
   fields?: string[];
+  /** By how much the call is too long for it. */
+  overflow?: Overflow;
 }
 
 /** Where a call goes: ordered deployments, and why the others are not among them. */
@@ -61,6 +65,7 @@ export function route(runtime: Runtime, caller: Caller, client: Protocol, call: 
   const asked: Asked = {
     client,
     call,
+    tooLong: windowGate(call),
     dropUnsupported: settings.dropUnsupported,
     crossing: () => {
       if (crossing === undefined) crossing = openCrossing(client, call);
@@ -91,6 +96,7 @@ export function route(runtime: Runtime, caller: Caller, client: Protocol, call: 
 interface Asked {
   client: Protocol;
   call: Call;
+  tooLong: (deployment: Window) => Overflow | null;
   dropUnsupported: boolean;
   crossing: () => Crossing | null;
 }
@@ -103,7 +109,7 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   const provider = providerFor(runtime, caller.tenant.name, deployment.provider);
   // Any deployment's tokens can be counted, if need be by the gateway.
   const counter = client.translation?.family === "count" ? client : undefined;
-  const protocol = provider && (protocolFor(spokenBy(provider, deployment.model), client, deployment.api) ?? counter);
+  const protocol = provider && (protocolFor(spokenBy(provider, deployment), client, deployment.api) ?? counter);
   if (!provider || !protocol) {
     return {
       deployment: deployment.name,
@@ -114,7 +120,26 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
   if (call.pinnedTo !== null && call.pinnedTo !== deploymentToken(deployment, caller.tenant.name)) {
     return { deployment: deployment.name, gate: "permission", reason: "the ids in the request are another one's" };
   }
+  if (
+    runtime.snapshot.gateway.strictPins &&
+    isMadeUp(runtime, deployment) &&
+    isFloating(deployment.model, provider.config)
+  ) {
+    return { deployment: deployment.name, gate: "pin", reason: "its name may move, which strict pins refuse" };
+  }
   const { crossing, lost } = laneTo(asked, provider, protocol, deployment);
+  // What cannot even be said on the way is the next gate's business: a route may let it drop.
+  const fieldNames = client.translation && "fieldNames" in client.translation ? client.translation.fieldNames : {};
+  const lacked = lackedBy(deployment, call).filter((need) => !lost.includes(fieldOf(need, fieldNames)));
+  if (lacked.length > 0) {
+    const fields = lacked.map((need) => fieldOf(need, fieldNames));
+    return { deployment: deployment.name, gate: "capability", reason: `lacks ${lacked.join(", ")}`, fields };
+  }
+  const overflow = asked.tooLong(deployment);
+  if (overflow) {
+    const reason = `its window of ${overflow.window} tokens is too small`;
+    return { deployment: deployment.name, gate: "context", reason, overflow };
+  }
   if (lost.length > 0 && !asked.dropUnsupported) {
     const reason = `${protocol.api} cannot express ${lost.join(", ")}`;
     return { deployment: deployment.name, gate: "expressibility", reason, fields: lost };
@@ -161,12 +186,7 @@ export function ownHealth(pool: string, tenant: string): string {
 }
 
 function speaks({ provider, protocol, deployment }: Hop): boolean {
-  return spokenBy(provider, deployment.model).includes(protocol);
-}
-
-/** The protocols by which a provider's model is reached. */
-function spokenBy(provider: Provider, model: string): readonly Protocol[] {
-  return provider.protocolsOf?.(model) ?? provider.protocols;
+  return spokenBy(provider, deployment).includes(protocol);
 }
 
 /** The provider's protocol for a client: the one the deployment names, the client's own, or the first it translates to. */
@@ -178,40 +198,17 @@ function protocolFor(protocols: readonly Protocol[], client: Protocol, api: stri
   return own?.api === api || !named ? own : named;
 }
 
-function emptied(call: Call, removed: readonly Removed[]): GatewayError {
-  const reasons = removed.map((entry) => `${entry.deployment} (${entry.reason})`).join(", ");
-  // Nobody else can resolve a provider's id, and whose it is instead is not told.
-  if (call.pinnedTo !== null && removed.every((entry) => entry.gate === "permission")) {
-    return new GatewayError(
-      "invalid_request",
-      `the ids in the request belong to no deployment behind ${JSON.stringify(call.alias)} that this key may use`,
-      { param: "previous_response_id" },
-    );
-  }
-  if (removed.every((entry) => entry.gate === "permission")) {
-    return new GatewayError(
-      "model_not_allowed",
-      `every deployment behind ${JSON.stringify(call.alias)} is denied to this key`,
-      {
-        param: "model",
-        reason: "denied",
-      },
-    );
-  }
-  const field = removed.find((entry) => entry.fields)?.fields?.[0];
-  return new GatewayError(
-    "unsupported_feature",
-    `no deployment behind ${JSON.stringify(call.alias)} can serve this: ${reasons}`,
-    { param: field ?? "model" },
-  );
-}
-
 /**
  * An opaque, stable name for a deployment in one tenant's hands, for ids that have to find their way back to it (ruling 23): the
  * account and the deployment, since a provider's ids are its account's; the tenant, since what is kept there is its own.
  */
 export function deploymentToken(deployment: Deployment, tenant: string): string {
   return hash("sha256", `${tenant}\n${deployment.provider}\n${deployment.name}`, "hex").slice(0, 12);
+}
+
+/** Made on the fly for a name that the config, whose pins are checked at load, does not list. */
+function isMadeUp({ snapshot }: Runtime, { name }: Deployment): boolean {
+  return !snapshot.deployments.has(name);
 }
 
 /** `deployment:NAME` as configured, or `provider/model` with the defaults. */

@@ -1,5 +1,7 @@
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
+import { hasDrifted } from "../routing/model-drift.ts";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Lease } from "./admit.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
@@ -23,11 +25,26 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
   row.overhead_ms = round(Math.max(0, latency - visit.waitedMs));
   const attempts = describe(row, visit, ending);
   plane.metrics.requestEnded(row, attempts);
+  if (ending.lease) noteDrift(plane, ending.lease);
   if (ending.lease) plane.ledger.settle(row, attempts);
   else if (ending.caller) plane.refusals.record(row);
   plane.log.access(row);
   const cause = ending.error?.details.cause;
   if (ending.error?.code === "internal") plane.log.fault(visit.requestId, cause ?? ending.error);
+}
+
+/** A pinned name that another model answers for is told of once, and counted always (ROUTE-1). */
+function noteDrift(plane: DataPlane, { attempts }: Lease): void {
+  for (const { hop, attempt, failure } of attempts) {
+    const { model } = attempt.meter;
+    const { deployment, provider, pool } = hop;
+    if (failure !== null || model === null || !hasDrifted(deployment.model, model, provider.config)) continue;
+    const shown = model.slice(0, LIMITS.labelCharsMax);
+    if (plane.metrics.drifted(pool, shown))
+      plane.log.warn("another model answers than the one that is pinned", {
+        ...{ deployment: deployment.name, pinned: deployment.model, answered: shown },
+      });
+  }
 }
 
 /** Fills in what the attempts and the ending say. */

@@ -1,4 +1,5 @@
 import type { AttemptRow, ErrorClass, RequestRow } from "@sluicegate/contract";
+import { LIMITS } from "../core/limits.ts";
 
 /** Upper bounds of the overhead histogram, ms. */
 const OVERHEAD_BOUNDS_MS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250];
@@ -7,7 +8,11 @@ const OVERHEAD_BOUNDS_MS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250];
 export interface Metrics {
   requestBegan(): void;
   requestEnded(row: RequestRow, attempts: readonly AttemptRow[]): void;
+  /** A call that the gateway made for itself: tokens and money, and no request of anybody's. */
+  ownCallEnded(row: RequestRow): void;
   attemptFailed(deployment: string, errorClass: ErrorClass): void;
+  /** Another model answered than is pinned; true the first time that this one did. */
+  drifted(deployment: string, model: string): boolean;
   failedOver(): void;
   retried(): void;
   /** A new credential of a provider's came into use, or was refused by it. */
@@ -28,6 +33,7 @@ export interface MetricsReading {
   failovers: number;
   retries: number;
   credentials: { provider: string; result: string; count: number }[];
+  drifts: { deployment: string; count: number }[];
   attemptFailures: { deployment: string; errorClass: string; count: number }[];
   overhead: { boundsMs: readonly number[]; counts: number[]; sumMs: number };
 }
@@ -46,7 +52,14 @@ export function createMetrics(): Metrics {
   const overhead = new Float64Array(OVERHEAD_BOUNDS_MS.length + 1);
   const byStatus = new Map<string, number>();
   const credentials = new Map<string, { provider: string; result: string; count: number }>();
+  const drifts = new Map<string, number>();
+  const driftsTold = new Set<string>();
   const failures = new Map<string, Map<string, number>>();
+  const used = ({ usage, cost_micro_usd }: RequestRow): void => {
+    inputTokens += usage.input_tokens;
+    outputTokens += usage.output_tokens;
+    costMicroUsd += cost_micro_usd;
+  };
   return {
     requestBegan: () => {
       inFlight++;
@@ -56,19 +69,26 @@ export function createMetrics(): Metrics {
       requests++;
       byStatus.set(row.status, (byStatus.get(row.status) ?? 0) + 1);
       if (row.status === "refused") refusals++;
-      inputTokens += row.usage.input_tokens;
-      outputTokens += row.usage.output_tokens;
-      costMicroUsd += row.cost_micro_usd;
+      used(row);
       const ms = row.overhead_ms ?? 0;
       overheadSumMs += ms;
       let bucket = OVERHEAD_BOUNDS_MS.findIndex((bound) => ms <= bound);
       if (bucket === -1) bucket = OVERHEAD_BOUNDS_MS.length;
       overhead[bucket] = (overhead[bucket] ?? 0) + 1;
     },
+    ownCallEnded: used,
     attemptFailed(deployment, errorClass) {
       const classes = failures.get(deployment) ?? new Map<string, number>();
       failures.set(deployment, classes);
       classes.set(errorClass, (classes.get(errorClass) ?? 0) + 1);
+    },
+    drifted(deployment, model) {
+      drifts.set(deployment, (drifts.get(deployment) ?? 0) + 1);
+      const pair = JSON.stringify([deployment, model]);
+      // What answers is the provider's to name: once there are too many names, none is news any more.
+      if (driftsTold.has(pair) || driftsTold.size >= LIMITS.driftsMax) return false;
+      driftsTold.add(pair);
+      return true;
     },
     failedOver: () => {
       failovers++;
@@ -93,6 +113,7 @@ export function createMetrics(): Metrics {
       failovers,
       retries,
       credentials: [...credentials.values()].map((one) => ({ ...one })),
+      drifts: [...drifts].map(([deployment, count]) => ({ deployment, count })),
       attemptFailures: [...failures].flatMap(([deployment, classes]) =>
         [...classes].map(([errorClass, count]) => ({ deployment, errorClass, count })),
       ),

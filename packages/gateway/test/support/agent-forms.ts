@@ -230,6 +230,10 @@ function claude(name: string, tool: AgentForm["tool"], content: unknown, found: 
         ...listAt(first, "messages"),
         { role: "assistant", content: said },
         { role: "user", content: [result] },
+        // For models it knows well.
+        ...(found.length > 0
+          ? [{ role: "system", content: [{ type: "text", text: "9 tokens left", ...EPHEMERAL }] }]
+          : []),
       ];
       return { ...first, messages, tools: [...listAt(first, "tools"), ...found] };
     },

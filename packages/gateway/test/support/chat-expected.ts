@@ -215,7 +215,9 @@ export function requestOf(record: TrafficRecord, source: ChatSource, asksUsage: 
   // A number no double can hold, in a field nobody knows: it has to arrive digit by digit.
   sent.push(["x_unknown", "1.10e+2"], ["x_big", "12345678901234567890"]);
   const other = source.cap === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  const upstream = sent.map(([key, value]): [string, string] => {
+  // Who refuses what it does not know is not sent it.
+  const known = sent.filter(([key]) => !source.strict || !(key.startsWith("x_") || key === "stream_options"));
+  const upstream = known.map(([key, value]): [string, string] => {
     if (key === "model") return [key, JSON.stringify(UPSTREAM_MODEL)];
     if (source.cap && key === other) return [source.cap, value];
     if (key === "stream_options" && !asksUsage) {
@@ -223,7 +225,7 @@ export function requestOf(record: TrafficRecord, source: ChatSource, asksUsage: 
     }
     return [key, value];
   });
-  const added = stream && !asksUsage && !body["stream_options"] ? ',"stream_options":{"include_usage":true}' : "";
+  const added = stream && !source.strict && !asksUsage && !body["stream_options"] ? ',"stream_options":{"include_usage":true}' : "";
   const asked = objectAt(body, "stream_options")?.["include_usage"] === true;
   return {
     sent: jsonText(sent),

@@ -8,6 +8,8 @@ export interface ChatSource {
   cap: "max_tokens" | "max_completion_tokens" | null;
   /** Where reasoning tokens are counted: within completion_tokens, beside them, or as the numbers show. */
   reasoning: "inside" | "outside" | "by numbers";
+  /** It refuses members that it does not know, the family's wish for usage among them. */
+  strict?: true;
   /** What its kind wants to be told besides, as YAML. */
   settings?: string;
   /** Behind the server's address; default: /v1/chat/completions. */
@@ -48,7 +50,7 @@ export const CHAT_SOURCES: readonly ChatSource[] = [
     path: "/openai/deployments/upstream-model-2026-01-01/chat/completions?api-version=2024-12-01-preview",
     keyHeader: "api-key",
   }),
-  compatible("mistral-chat", { kind: "mistral", cap: "max_tokens", reasoning: "inside" }),
+  compatible("mistral-chat", { kind: "mistral", cap: "max_tokens", reasoning: "inside", strict: true }),
   // Vendors without a preset, or whose own kind or preset this build does not have, as any server of the family.
   compatible("vercel-gateway-chat"),
   compatible("crusoe-chat"),

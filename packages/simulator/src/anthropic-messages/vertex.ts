@@ -1,4 +1,4 @@
-import { type Exchange } from "../exchange.ts";
+import type { Exchange } from "../exchange.ts";
 import type { JsonObject } from "../json.ts";
 import { ProblemError, problem } from "../models/problem.ts";
 import type { WireFormat } from "../wire.ts";
@@ -11,7 +11,8 @@ const PATH =
 const VERSION = "vertex-2023-10-16";
 const COUNTER = "count-tokens";
 /** Beginnings of the betas that Claude takes on Vertex AI. */
-const BETAS = `claude-code- interleaved-thinking- context-1m- context-management- compact- computer-use- tool-search-tool-
+const BETAS =
+  `claude-code- interleaved-thinking- context-1m- context-management- compact- computer-use- tool-search-tool-
   web-search- per-turn-control- thinking-binding-controls- thinking-display-updates-`.split(/\s+/);
 
 /** Claude on Vertex AI: the model and the mode stand in the path, the version in the body; null when the path is none such. */
@@ -21,8 +22,7 @@ export function vertexAnthropic(exchange: Exchange): WireFormat | null {
   const counting = name === COUNTER;
   const { headers } = exchange.req;
   // Behind the envelope it is the same service.
-  const inner = { ...exchange, req: Object.assign(Object.create(exchange.req), { headers }) } as Exchange;
-  const format = counting ? anthropicCount(inner) : anthropicMessages(inner);
+  const format = counting ? anthropicCount(exchange) : anthropicMessages(exchange);
   const model = decoded(name);
   const stream = method === "streamRawPredict";
   return {

@@ -1,7 +1,7 @@
 import type { Headers } from "../delivery/failure.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Manners } from "../manners.ts";
-import { type Problem, type ProblemKind, ProblemError, problem } from "../models/problem.ts";
+import { type Problem, ProblemError, type ProblemKind, problem } from "../models/problem.ts";
 import { openAiErrorBody, openAiErrorParts } from "../openai-error.ts";
 import { OPENAI_MANNERS } from "../openai-manners.ts";
 import { promptResult } from "./filter.ts";
@@ -53,7 +53,13 @@ export function azureErrorBody(said: Problem, headers: Headers): string {
 
 function filtered({ message, stock }: Problem): unknown {
   return {
-    ...{ message: stock === true ? FILTERED : message, type: null, param: "prompt", code: "content_filter", status: 400 },
+    ...{
+      message: stock === true ? FILTERED : message,
+      type: null,
+      param: "prompt",
+      code: "content_filter",
+      status: 400,
+    },
     innererror: { code: "ResponsibleAIPolicyViolation", content_filter_result: promptResult(true) },
   };
 }

@@ -7,6 +7,7 @@ import { readCount } from "./count.ts";
 import { readBatchEmbed, readEmbed } from "./embed.ts";
 import { errorBody } from "./error.ts";
 import { geminiManners } from "./manners.ts";
+import { readPredict } from "./predict.ts";
 import { type Reading, readRequest } from "./request.ts";
 import { generateJson } from "./response.ts";
 import { generateSteps } from "./stream.ts";
@@ -30,7 +31,10 @@ export function geminiCall(exchange: Exchange): WireFormat | null {
       read: (body, strict, state) => readCount(body, readingOf(target, strict, state)),
     },
     embedContent: { dialect: "gemini-embed", read: (body) => readEmbed(body) },
-    batchEmbedContents: { dialect: "gemini-embed", read: (body) => readBatchEmbed(body, model) },
+    // Each of the two services has a way of its own to embed several texts.
+    ...(target.vertex
+      ? { predict: { dialect: "vertex-predict", read: (body) => readPredict(body) } }
+      : { batchEmbedContents: { dialect: "gemini-embed", read: (body) => readBatchEmbed(body, model) } }),
   };
   const found = Object.hasOwn(reads, method) ? reads[method] : undefined;
   return { ...call, ...(found ?? { dialect: "gemini", read: unsupported }) };

@@ -11,6 +11,22 @@ const WEATHER = {
 const TIME = { type: "function", function: { name: "time", parameters: { type: "object", properties: {} } } };
 
 describe("JSON answers", () => {
+  test("what the system says behind a tool's result does not make it read", async () => {
+    const simulator = await simulate();
+    const call = { id: "c", type: "function", function: { name: "weather", arguments: "{}" } };
+    const messages = [
+      { role: "user", content: "go" },
+      { role: "assistant", tool_calls: [call] },
+      { role: "tool", tool_call_id: "c", content: "sunny" },
+      { role: "system", content: "9 tokens left" },
+    ];
+    const ended = await chatJson(simulator, "tool?says=done", { messages, tools: [WEATHER] });
+    expect(ended.choices[0].message.content).toBe("done");
+    const asked = [...messages, { role: "user", content: "again" }];
+    const again = await chatJson(simulator, "tool?says=done", { messages: asked, tools: [WEATHER] });
+    expect(again.choices[0].finish_reason).toBe("tool_calls");
+  });
+
   test("echo answers the last user message with usage and headers", async () => {
     const simulator = await simulate();
     const response = await chat(simulator, "echo");

@@ -31,21 +31,22 @@ export function readMessages(value: unknown): Conversation {
   }
   const count: Count = { bytes: 0, media: 0 };
   let text = "";
-  let last = "";
-  let role: unknown;
+  let toolResult: string | null = null;
   const pending = new Set<string>();
   for (const [i, message] of (value as unknown[]).entries()) {
     const at = `messages[${i}]`;
     if (!isObject(message)) wrongType(at, "an object", message);
     checkRole(message.role, at);
     checkTurn(message, at, pending);
-    last = readContent(message, `${at}.content`, count);
-    role = message.role;
+    const last = readContent(message, `${at}.content`, count);
+    const { role } = message;
     if (role === "user") text = last;
+    // What the system says behind a result does not make it read.
+    if (role === "tool" || role === "function") toolResult = last;
+    else if (role !== "system" && role !== "developer") toolResult = null;
     if (role === "assistant") noteCalls(message, at, pending, count);
   }
   if (pending.size > 0) unanswered(pending, `messages[${value.length - 1}]`);
-  const toolResult = role === "tool" || role === "function" ? last : null;
   return { text, toolResult, tokens: tokensOfBytes(count.bytes) + count.media * MEDIA_TOKENS };
 }
 

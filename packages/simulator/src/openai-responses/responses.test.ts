@@ -273,3 +273,20 @@ test("scripted events are named by their type", async () => {
   const response = await post(simulator, { model: "any", input: "x", stream: true });
   expect(parsed(await response.text())).toEqual([{ type: "response.created", sequence_number: 0 }]);
 });
+
+test("tools that an item brings along are called too, by name and namespace", async () => {
+  const simulator = await simulate();
+  const tools = [{ type: "namespace", name: "functions", tools: [SHELL, WEATHER] }];
+  const input = [
+    { type: "additional_tools", role: "developer", tools },
+    { role: "user", content: "go" },
+  ];
+  const custom = await create(simulator, "tool?call=shell&args=ls", { input });
+  expect(custom.output).toMatchObject([
+    { type: "custom_tool_call", name: "shell", namespace: "functions", input: "ls" },
+  ]);
+  const called = await create(simulator, "tool?call=nobody,weather", { input });
+  expect(called.output).toMatchObject([{ type: "function_call", name: "weather", namespace: "functions" }]);
+  const bad = await create(simulator, "echo", { input: [{ type: "additional_tools", role: "developer" }] });
+  expect(bad.error.param).toBe("input[0].tools");
+});

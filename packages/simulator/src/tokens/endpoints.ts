@@ -57,7 +57,8 @@ function google(state: State, exchange: Exchange, form: URLSearchParams): Said {
   if (claims === null) return refusal(400, "invalid_request", "Invalid JWT: not a signed token");
   const nowS = Date.now() / 1000;
   const { iat, exp, scope, iss } = claims;
-  const dated = typeof iat === "number" && typeof exp === "number" && exp > nowS && exp - iat <= 3600 && iat < nowS + 60;
+  const dated =
+    typeof iat === "number" && typeof exp === "number" && exp > nowS && exp - iat <= 3600 && iat < nowS + 60;
   if (!dated) return refusal(400, "invalid_grant", "Invalid JWT: Token must be a short-lived token (60 minutes)");
   if (typeof iss !== "string" || iss === "") return refusal(400, "invalid_grant", "Invalid grant: account not found");
   if (typeof scope !== "string" || scope === "") return refusal(400, "invalid_scope", "Invalid OAuth scope");

@@ -49,6 +49,7 @@ export function buildSnapshot(sections: Sections, context: BuildContext, problem
     routes: catalogue.routes,
     tenants,
     ...access,
+    models: context.models,
     rawRoute: rawRoute(),
     rawDeployment: {
       region: null,

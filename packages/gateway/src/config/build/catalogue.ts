@@ -2,7 +2,7 @@ import { didYouMean } from "../nearest.ts";
 import type { Problems } from "../problems.ts";
 import type { RouteInput } from "../schema/routes.ts";
 import type { Deployment, ProviderConfig, Route } from "../snapshot.ts";
-import { buildDeployment, impliedDeployment, impliedDoubts, type PriceContext } from "./deployments.ts";
+import { buildDeployment, impliedDeployment, impliedDoubts, type PriceContext, tellFloating } from "./deployments.ts";
 import { drop, type Entry, errorIn, warnIn } from "./entry.ts";
 import { inUse } from "./in-use.ts";
 import { type ModelNames, splitRaw } from "./model-names.ts";
@@ -58,7 +58,8 @@ function declaredDeployments(
     } else if (owner.state === "dropped") {
       drop(entry, `its provider \`${owner.name}\` was left out`, problems);
     } else if (provider) {
-      deployments.set(entry.name, buildDeployment(entry, input, provider, context, problems));
+      const pin = { strict: isStrict(sections), aloud: isMeantToMove(entry.name, sections) };
+      deployments.set(entry.name, buildDeployment(entry, input, provider, context, pin, problems));
     }
     const raw = splitRaw(entry.name);
     if (raw && sections.providers.has(raw.provider) && raw.provider !== input.provider) {
@@ -77,8 +78,12 @@ function deploymentFinder(
   context: PriceContext,
   problems: Problems,
 ): FindDeployment {
+  const told = new Set<string>();
   return (written, entry, index) => {
-    if (deployments.has(written)) return written;
+    if (deployments.has(written)) {
+      tellImplied(written, entry, index);
+      return written;
+    }
     const declared = sections.deployments.get(written);
     if (declared) return declared.state === "dropped" ? "left out" : null;
     const raw = splitRaw(written);
@@ -94,8 +99,18 @@ function deploymentFinder(
     const provider = providers.get(raw.provider);
     if (!provider) return owner.state === "dropped" ? "left out" : null;
     addImplied(provider, raw.model, entry, index);
+    tellImplied(written, entry, index);
     return written;
   };
+
+  /** Once for a model, at the first route that does not say that its name may move. */
+  function tellImplied(written: string, entry: Entry<RouteInput>, index: number): void {
+    const raw = sections.deployments.has(written) ? null : splitRaw(written);
+    const provider = raw && providers.get(raw.provider);
+    if (!provider || told.has(written) || entry.value?.pin === "latest") return;
+    told.add(written);
+    tellFloating(entry, ["chain", index], raw.model, provider, { strict: isStrict(sections), aloud: false }, problems);
+  }
 
   function addImplied(provider: ProviderConfig, model: string, entry: Entry<RouteInput>, index: number): void {
     const deployment = impliedDeployment(provider, model, context);
@@ -104,6 +119,16 @@ function deploymentFinder(
       warnIn(entry, ["chain", index], doubt, problems);
     }
   }
+}
+
+function isStrict(sections: Sections): boolean {
+  return sections.gateway.value?.strict_pins === true;
+}
+
+/** Every route that leads to it says `pin: latest`. */
+function isMeantToMove(deployment: string, sections: Sections): boolean {
+  const leading = [...sections.routes.values()].filter(({ value }) => value?.chain.includes(deployment));
+  return leading.length > 0 && leading.every(({ value }) => value?.pin === "latest");
 }
 
 function unknownDeployment(written: string, sections: Sections, deployments: ReadonlyMap<string, Deployment>): string {
@@ -135,6 +160,10 @@ function warnIdle(sections: Sections, deployments: ReadonlyMap<string, Deploymen
     }
   }
   for (const entry of sections.providers.values()) {
+    if (entry.value?.probe && !busy.has(entry.name) && used.providers.has(entry.name)) {
+      const message = "`probe` has nothing to probe: no chain holds a deployment of this provider, and none has a name";
+      warnIn(entry, ["probe"], message, problems);
+    }
     if (entry.value && !used.providers.has(entry.name) && !busy.has(entry.name)) {
       warnIn(entry, [], `nothing leads to provider \`${entry.name}\``, problems);
     }

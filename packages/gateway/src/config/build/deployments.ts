@@ -1,4 +1,5 @@
 import { type DatedPrice, priceAt } from "../../core/price.ts";
+import type { ModelCatalogue } from "../catalogue/model-catalogue.ts";
 import { KINDS } from "../kinds.ts";
 import { presetNamed } from "../presets.ts";
 import { type BookPrice, datedPrices } from "../price.ts";
@@ -7,11 +8,22 @@ import { type DeploymentInput, deploymentTimeoutsSchema, type PriceInput } from 
 import type { Deployment, ProviderConfig } from "../snapshot.ts";
 import { type Entry, errorIn, warnIn } from "./entry.ts";
 import { isFloating } from "./floating-model.ts";
+import { knowledgeOf, retirementDoubt } from "./model-facts.ts";
 
-/** What pricing a deployment takes. */
+/** What pricing and describing a deployment takes. */
 export interface PriceContext {
   bookPrice: BookPrice;
+  /** What is known of models by their names. */
+  models: ModelCatalogue;
   nowMs: number;
+}
+
+/** How names that may move are taken. */
+export interface PinRule {
+  /** `gateway.strict_pins`: such a name is refused. */
+  strict: boolean;
+  /** `pin: latest` on every route that leads to the deployment: such a name is meant. */
+  aloud: boolean;
 }
 
 /** How far a price may be off the book before it is doubted. */
@@ -28,6 +40,7 @@ export function buildDeployment(
   input: DeploymentInput,
   provider: ProviderConfig,
   context: PriceContext,
+  pin: PinRule,
   problems: Problems,
 ): Deployment {
   const written = input.price === undefined ? null : [input.price].flat();
@@ -42,11 +55,21 @@ export function buildDeployment(
     capacity: input.capacity ?? defaultCapacity(provider),
     timeouts: timeoutsOf(input.timeouts),
     api: input.api ?? null,
-    maxOutputTokens: input.max_output ?? null,
+    ...knowledgeOf(input, provider, input.model, context.models),
     prices: pricesOf(written, provider, input.model, context),
   };
   const warn = (below: Path, message: string): void => warnIn(entry, below, message, problems);
-  if (isFloating(input.model, provider)) warn(["model"], floatingMessage(input.model));
+  if (input.max_output !== undefined && input.max_output > (input.context_window ?? Number.POSITIVE_INFINITY)) {
+    errorIn(
+      entry,
+      ["max_output"],
+      "`max_output` is larger than `context_window`, which holds input and output",
+      problems,
+    );
+  }
+  tellFloating(entry, ["model"], input.model, provider, pin, problems);
+  const ending = retirementDoubt(deployment, context.nowMs);
+  if (ending !== null) warn(input.retires === undefined ? ["model"] : ["retires"], ending);
   if (written) warnOddPrice(written, provider, input.model, context, warn);
   if (lacksPrice(deployment, provider, context.nowMs)) warn([], noPriceMessage(deployment.model));
   return deployment;
@@ -64,6 +87,12 @@ function checkKind(
     const message = `\`azure_deployment\` has no meaning for kind ${provider.kind}, only for azure-openai`;
     errorIn(entry, ["azure_deployment"], message, problems);
   }
+  const apis = facts.apis(provider, input.model);
+  if (input.api !== undefined && !apis.includes(input.api)) {
+    const whose = provider.preset === null ? `kind ${provider.kind}` : `preset ${provider.preset}`;
+    const known = apis.length === 0 ? "it has one of its own; leave `api` out" : `it has ${apis.join(" and ")}`;
+    errorIn(entry, ["api"], `\`${input.api}\` is no API of ${whose} for \`${input.model}\`: ${known}`, problems);
+  }
   const fault = facts.modelFault?.(input.model) ?? null;
   if (fault !== null) errorIn(entry, ["model"], `\`${input.model}\` ${fault}`, problems);
 }
@@ -78,7 +107,7 @@ export function impliedDeployment(provider: ProviderConfig, model: string, conte
     capacity: defaultCapacity(provider),
     timeouts: defaultTimeouts(),
     api: null,
-    maxOutputTokens: null,
+    ...knowledgeOf({}, provider, model, context.models),
     prices: pricesOf(null, provider, model, context),
   };
 }
@@ -86,13 +115,26 @@ export function impliedDeployment(provider: ProviderConfig, model: string, conte
 /** What is doubtful about a deployment that `provider/model` stands for. */
 export function impliedDoubts(deployment: Deployment, provider: ProviderConfig, nowMs: number): string[] {
   const doubts: string[] = [];
-  if (isFloating(deployment.model, provider)) doubts.push(floatingMessage(deployment.model));
+  const ending = retirementDoubt(deployment, nowMs);
+  if (ending !== null) doubts.push(ending);
   if (lacksPrice(deployment, provider, nowMs)) doubts.push(noPriceMessage(deployment.model));
   return doubts;
 }
 
-function floatingMessage(model: string): string {
-  return `\`${model}\` is a floating model name: the vendor may put another model behind it; name a dated one`;
+/** A name behind which the vendor may put another model one day: warned of, or refused, unless it is meant (ruling 9). */
+export function tellFloating(
+  entry: Entry<unknown>,
+  below: Path,
+  model: string,
+  provider: ProviderConfig,
+  { strict, aloud }: PinRule,
+  problems: Problems,
+): void {
+  if (aloud || !isFloating(model, provider)) return;
+  const what = `\`${model}\` is a floating model name: the vendor may put another model behind it`;
+  if (!strict) return warnIn(entry, below, `${what}; name a dated one`, problems);
+  const message = `${what}, which \`strict_pins\` refuses; name a dated one, or say \`pin: latest\` on its routes`;
+  errorIn(entry, below, message, problems);
 }
 
 function noPriceMessage(model: string): string {

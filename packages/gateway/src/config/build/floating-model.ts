@@ -1,6 +1,5 @@
-import { KINDS } from "../kinds.ts";
-import { presetNamed } from "../presets.ts";
 import type { ProviderConfig } from "../snapshot.ts";
+import { isVendorNamed } from "../vendor-named.ts";
 
 /** A day or month as vendors write it: 2024-11-20, 20241120, -0613, -2508. */
 const DATED = /\d{4}-\d{2}-\d{2}|\d{8}|-\d{4}(?!\d)/;
@@ -12,8 +11,7 @@ const NEVER_MOVED = /^(text-embedding-|whisper-|tts-|dall-e-|gpt-oss-|ft:)/;
  * OpenAI pins by date only; elsewhere a number in the name counts as a version. What you serve yourself does not move.
  */
 export function isFloating(model: string, provider: ProviderConfig): boolean {
-  const vendor = KINDS[provider.kind].vendor || presetNamed(provider.preset ?? "")?.needsKey === true;
-  if (!vendor) return false;
+  if (!isVendorNamed(provider)) return false;
   const name = model.slice(model.lastIndexOf("/") + 1);
   if (/[-:]latest$/.test(name)) return true;
   if (provider.kind === "openai") return !DATED.test(name) && !NEVER_MOVED.test(name);

@@ -33,6 +33,7 @@ export function buildGateway(
     drainTimeoutMs: input.drain_timeout,
     secretRefreshMs: input.secret_refresh,
     expose: input.expose,
+    strictPins: input.strict_pins,
   };
 }
 

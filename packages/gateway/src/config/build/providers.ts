@@ -1,10 +1,11 @@
 import type { Secret } from "../../core/secret.ts";
+import { BOUNDS } from "../bounds.ts";
 import type { Environment } from "../env.ts";
 import { KIND_KEYS, KIND_NAMES, KINDS } from "../kinds.ts";
 import { presetNamed } from "../presets.ts";
 import type { Problems } from "../problems.ts";
 import type { ProviderInput } from "../schema/providers.ts";
-import type { ProviderConfig, ProviderKind } from "../snapshot.ts";
+import type { ProbeConfig, ProviderConfig, ProviderKind } from "../snapshot.ts";
 import { azureOf } from "./azure.ts";
 import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { bedrockOf } from "./bedrock.ts";
@@ -45,7 +46,28 @@ export function buildProvider(
     connections: input.pool.connections,
     tls: tlsOf(job),
     proxy: proxyOf(job, baseUrl, environment),
+    ...(input.probe && { probe: probeOf(job, input.probe) }),
     ...OWN[input.kind]?.(job),
+  };
+}
+
+/** How long a probe may take, ms, unless it is told. */
+const PROBE_TIMEOUT_MS = 10_000;
+
+function probeOf({ entry, problems }: Job, probe: NonNullable<ProviderInput["probe"]>): ProbeConfig {
+  const { every, timeout, max_output, failures } = probe;
+  if (every < BOUNDS.probeEveryMsMin) {
+    errorIn(entry, ["probe", "every"], "`every` is under 1s: a probe is a real call of the model", problems);
+  }
+  if (timeout !== undefined && timeout > every) {
+    const message = "`timeout` is longer than `every`: a probe ends before the next one begins";
+    errorIn(entry, ["probe", "timeout"], message, problems);
+  }
+  return {
+    everyMs: every,
+    timeoutMs: timeout ?? Math.min(PROBE_TIMEOUT_MS, every),
+    maxOutputTokens: max_output,
+    failures,
   };
 }
 

@@ -54,6 +54,10 @@ function ownProvider(
     errorIn(entry, ["credentials", name, "entra", "authority"], message, problems);
     return null;
   }
+  if (written.kind === "map" && written.entries.size === 0) {
+    errorIn(entry, ["credentials", name], "it names no credential, so the gateway's own would be used", problems);
+    return null;
+  }
   const entries = new Map<string, MapEntry>();
   for (const [key, value] of shared.entries) {
     if (!(CREDENTIAL_KEYS as readonly string[]).includes(key)) entries.set(key, value);

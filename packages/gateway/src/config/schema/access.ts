@@ -61,7 +61,7 @@ export const tenantSchema = z
           .union([
             text().describe("The key, best as a reference."),
             providerSchema
-              .pick({ api_key: true, entra: true, credentials: true })
+              .pick({ api_key: true, entra: true, credentials: true, role_arn: true, profile: true })
               .strict()
               .describe("In the provider's own shape."),
           ])

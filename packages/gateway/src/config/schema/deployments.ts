@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CAPABILITIES } from "../../core/call.ts";
 import { count, date, duration, optionalDuration, text, usdPerMillion } from "./fields.ts";
 
 const tierSchema = z
@@ -58,7 +59,23 @@ export const deploymentSchema = z
         "Which API of the provider is called. Default: the client's own where the provider has it, else the first.",
       )
       .optional(),
-    max_output: count("The most tokens the model can write in one answer.", 1, 100_000_000).optional(),
+    context_window: count(
+      "Tokens of input and output together. Default: the catalogue's; unknown: requests of any length are let through.",
+      1,
+      1_000_000_000,
+    ).optional(),
+    capabilities: z
+      .array(z.enum(CAPABILITIES))
+      .describe(
+        "What it can do: requests that need anything else go elsewhere. Default: the catalogue's; unknown: all are let through.",
+      )
+      .optional(),
+    retires: date("Day from which it no longer answers. Default: the catalogue's."),
+    max_output: count(
+      "The most tokens the model can write in one answer. Default: the catalogue's.",
+      1,
+      100_000_000,
+    ).optional(),
     timeouts: deploymentTimeoutsSchema.prefault({}),
     price: z
       .union([priceSchema, z.array(priceSchema).min(1, { error: "has no prices" })])

@@ -24,6 +24,10 @@ export const gatewaySchema = z
       .enum(["full", "minimal"])
       .describe("Which response headers clients see: all, or only the request id, cache and rate limits.")
       .prefault("full"),
+    strict_pins: z
+      .boolean({ error: "is not true or false" })
+      .describe("Refuse floating model names, unless their routes say `pin: latest`, instead of warning of them.")
+      .prefault(false),
   })
   .describe("The gateway itself.");
 

@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { BOUNDS } from "../bounds.ts";
 import { KIND_NAMES } from "../kinds.ts";
 import { PRESET_NAMES } from "../presets.ts";
-import { count, text } from "./fields.ts";
+import { count, duration, optionalDuration, text } from "./fields.ts";
 
 const authSchema = z
   .strictObject({
@@ -36,6 +36,27 @@ const entraSchema = z
   })
   .describe("Entra ID in place of a key. `{}`: the identity of the workload or of the machine.");
 
+const probeSchema = z
+  .strictObject({
+    every: duration("Time from one probe of a deployment to the next, a tenth more or less; at least 1s.", "30s"),
+    timeout: optionalDuration(
+      "Time a probe may take, at most `every`. Default: 10s, or `every` where that is shorter.",
+    ),
+    max_output: count(
+      "The most tokens a probe lets the model write; an API that takes no cap that small gets its smallest.",
+      1,
+      BOUNDS.probeOutputMax,
+    ).prefault(LIMITS.smallOutputTokensDefault),
+    failures: count(
+      "Probes that must fail in a row before the deployment counts as failing.",
+      1,
+      BOUNDS.probeFailuresMax,
+    ).prefault(1),
+  })
+  .describe(
+    "Readiness of each deployment of this provider that a chain holds or that has a name: a real generation of a few tokens now and then. Its cost is recorded with purpose `probe` and charged to no tenant; what it finds is shown by /v1/health and /metrics.",
+  );
+
 /** One of `providers:` an account at a vendor, or a server of one's own. */
 export const providerSchema = z
   .strictObject({
@@ -65,7 +86,11 @@ export const providerSchema = z
     role_arn: text().describe("bedrock: a role to assume with the credentials that are found.").optional(),
     profile: text().describe("bedrock: a profile of AWS's own files. Default: the AWS credential chain.").optional(),
     token_url: text().describe("vertex: where tokens come from. Default: what `credentials` say.").optional(),
-    api_key: text().describe("The account's key, best as a reference: env:NAME or file:PATH.").optional(),
+    api_key: text()
+      .describe(
+        "The account's key, best as a reference: env:NAME, file:PATH, vault:path#field, aws-sm:name#field or gcp-sm:resource.",
+      )
+      .optional(),
     headers: z
       .record(z.string(), text().describe("Value of the header; may be a reference."))
       .describe("Headers sent with every call.")
@@ -79,6 +104,7 @@ export const providerSchema = z
       .array(text().describe("Name of a header."))
       .describe("Client headers that go on to this provider.")
       .optional(),
+    probe: probeSchema.optional(),
     pool: z
       .strictObject({
         connections: count("Open connections to one deployment.", 1, BOUNDS.connectionsMax).prefault(

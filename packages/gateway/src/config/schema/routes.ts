@@ -57,6 +57,10 @@ export const routeSchema = z
         "Drop what a deployment cannot express, and say so in x-sluicegate-dropped, instead of going elsewhere.",
       )
       .prefault(false),
+    pin: z
+      .enum(["snapshot", "latest"])
+      .describe("`latest`: its floating model names are meant, and neither warned of nor refused.")
+      .prefault("snapshot"),
     keepalive: durationOrOff("Silence after which a stream commits with a ping, repeated; or `off`.", "15s"),
   })
   .describe("What callers ask for, and the deployments that answer.");

@@ -66,9 +66,16 @@ function readBlock(block: Fields, path: string, facts: MessageFacts, callIds: Se
       facts.needs.add("documents");
       return readSource(block["source"], `${path}.source`, facts);
     case "thinking":
+      countSealed(block["signature"], facts);
       return checkString(block, "thinking", path);
     case "redacted_thinking":
+      countSealed(block["data"], facts);
       return checkString(block, "data", path);
+    case "web_search_tool_result":
+      if (!Array.isArray(block["content"])) return;
+      for (const found of block["content"] as unknown[])
+        if (isObject(found)) countSealed(found["encrypted_content"], facts);
+      return;
     case "tool_use":
       checkString(block, "id", path);
       checkString(block, "name", path);
@@ -77,6 +84,11 @@ function readBlock(block: Fields, path: string, facts: MessageFacts, callIds: Se
     case "tool_result":
       return readResult(block, path, facts, callIds);
   }
+}
+
+/** What only its maker can read is no text. */
+function countSealed(value: unknown, facts: MessageFacts): void {
+  if (typeof value === "string") facts.inlineDataChars += value.length;
 }
 
 function readSource(source: unknown, path: string, facts: MessageFacts): void {

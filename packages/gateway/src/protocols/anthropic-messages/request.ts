@@ -55,6 +55,8 @@ export function decodeBody({ raw, header, path }: ClientRequest, dialect: string
     maxOutputTokens,
     choices: 1,
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
+    // Context management clears, or sums up, what is too long.
+    ...(isObject(body["context_management"]) && { mayBeShortened: true }),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
     // The dialect always shows it.

@@ -43,9 +43,11 @@ describe("frames by AWS's own library", () => {
       expect(read(STREAM, cuts)).toEqual(whole);
     }
     const places = fc.array(fc.nat(STREAM.length), { maxLength: 12 });
-    fc.assert(fc.property(places, (cuts) => {
+    fc.assert(
+      fc.property(places, (cuts) => {
         expect(read(STREAM, cuts)).toEqual(whole);
-      }));
+      }),
+    );
     expect(Buffer.concat(whole.map(({ raw }) => raw))).toEqual(STREAM);
   });
 

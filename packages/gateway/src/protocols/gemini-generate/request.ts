@@ -113,15 +113,22 @@ function readParts(content: Fields, path: string, facts: ContentFacts): void {
     const at = `${path}.parts[${index}]`;
     if (!isObject(part)) throw wrongField(at, "an object: { text }, { inlineData }, { functionCall }, …");
     if (!isAbsent(part["text"]) && typeof part["text"] !== "string") throw wrongField(`${at}.text`, "a string");
-    facts.inlineChars += inlineChars(part);
-    const kind = kindOf(part);
-    if (kind === "image") facts.needs.add("vision");
-    if (kind === "document") facts.needs.add("documents");
-    if (kind === "audio") facts.needs.add("audio");
+    readMediaOf(part, facts);
+    facts.inlineChars += pickString(part, "thoughtSignature")?.length ?? 0;
+    const response = pickObject(part, "functionResponse");
+    if (response) for (const inner of pickList(response, "parts")) if (isObject(inner)) readMediaOf(inner, facts);
     if (namedOf(part, "functionCall", at)) calls++;
     if (namedOf(part, "functionResponse", at)) facts.holdsToolResults = true;
   });
   if (calls > 1) facts.needs.add("parallel_tools");
+}
+
+function readMediaOf(part: Fields, facts: ContentFacts): void {
+  facts.inlineChars += inlineChars(part);
+  const kind = kindOf(part);
+  if (kind === "image") facts.needs.add("vision");
+  if (kind === "document") facts.needs.add("documents");
+  if (kind === "audio") facts.needs.add("audio");
 }
 
 function kindOf(part: Fields): ReturnType<typeof mediaKind> {

@@ -31,7 +31,10 @@ function readMessage(message: unknown, index: number, facts: MessageFacts, callI
   if (isAbsent(role)) throw missingField(`${path}.role`, "system, user, assistant or tool");
   if (typeof role !== "string") throw wrongField(`${path}.role`, "a string");
   readContent(message, role, path, facts);
-  if (role === "assistant") readToolCalls(message, path, facts, callIds);
+  if (role === "assistant") {
+    readToolCalls(message, path, facts, callIds);
+    countSealed(message["reasoning_details"], facts);
+  }
   if (role === "tool") readToolResult(message, path, facts, callIds);
   if (role === "function") facts.holdsToolResults = true;
 }
@@ -71,6 +74,23 @@ function readPart(part: unknown, path: string, facts: MessageFacts): void {
     if (!isObject(file)) throw wrongField(`${path}.file`, "an object with file_data or file_id");
     if (typeof file["file_data"] === "string") facts.inlineDataChars += file["file_data"].length;
     facts.needs.add("documents");
+  } else {
+    // What only some servers know, such as video_url: its data is no text either.
+    const media = part[type];
+    const url = isObject(media) ? media["url"] : null;
+    if (typeof url === "string" && url.startsWith("data:")) facts.inlineDataChars += url.length;
+  }
+}
+
+/** Thoughts that came back sealed, or signed, are no text. */
+function countSealed(details: unknown, facts: MessageFacts): void {
+  if (!Array.isArray(details)) return;
+  for (const detail of details as unknown[]) {
+    if (!isObject(detail)) continue;
+    for (const key of ["data", "signature"]) {
+      const value = detail[key];
+      if (typeof value === "string") facts.inlineDataChars += value.length;
+    }
   }
 }
 

@@ -53,6 +53,7 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     maxOutputTokens: maxOutputTokens ?? olderCap ?? null,
     choices: Math.max(1, checkInteger(body, "n") ?? 1),
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
+    ...(mayBeShortened(body) && { mayBeShortened: true }),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
     // OpenRouter's own way to ask, or everybody's.
@@ -169,13 +170,25 @@ export function checkStreamOptions(body: Fields): Fields | null {
 
 function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
   const needs = new Set<Capability>(facts.needs);
-  const tools = body["tools"] ?? body["functions"];
-  if (Array.isArray(tools) && tools.length > 0) needs.add("tools");
+  for (const tools of [body["tools"], body["functions"]])
+    if (Array.isArray(tools) && tools.length > 0) needs.add("tools");
+  const modalities = body["modalities"];
+  if (Array.isArray(modalities) && modalities.includes("audio")) needs.add("audio");
   const format = body["response_format"];
   if (isObject(format) && format["type"] === "json_schema") needs.add("json_schema");
   if (body["logprobs"] === true) needs.add("logprobs");
   if (typeof body["n"] === "number" && body["n"] > 1) needs.add("n");
   return needs;
+}
+
+/** OpenRouter, Together, Fireworks and vLLM leave out some of a long conversation where they are asked to. */
+function mayBeShortened(body: Fields): boolean {
+  const { transforms, plugins, context_length_exceeded_behavior: behaviour } = body;
+  if (Array.isArray(transforms) && transforms.length > 0) return true;
+  if (Array.isArray(plugins) && plugins.some((plugin) => isObject(plugin) && plugin["id"] === "context-compression"))
+    return true;
+  if (behaviour === "truncate") return true;
+  return !isAbsent(body["prompt_truncate_len"]) || !isAbsent(body["truncate_prompt_tokens"]);
 }
 
 function asksForReasoning(body: Fields): boolean {

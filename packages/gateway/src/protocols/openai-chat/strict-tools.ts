@@ -11,7 +11,7 @@ export function strictTools(tools: readonly unknown[], dropped: Set<string>): un
 function fit(tool: Fields, given: Fields, dropped: Set<string>): Fields {
   const extra = Object.keys(tool).filter((key) => key !== "type" && key !== "function");
   const known = Object.keys(given).every((key) => MEMBERS.includes(key) && given[key] !== null);
-  if (extra.length === 0 && known && given["parameters"] !== undefined && tool["type"] === "function") return tool;
+  if (extra.length === 0 && known && given["parameters"] !== undefined) return tool;
   if (extra.includes("cache_control")) dropped.add("cache_control");
   const { name, description, parameters, strict } = given;
   return {

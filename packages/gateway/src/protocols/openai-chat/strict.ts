@@ -15,7 +15,7 @@ export function splices({ body }: Call): boolean {
   const { tools, tool_choice: choice, functions, function_call: called } = body;
   if (functions !== undefined || called !== undefined) return false;
   if (isObject(choice) && choice["type"] !== "function") return false;
-  return !Array.isArray(tools) || tools.every((tool) => isObject(tool) && tool["type"] === "function");
+  return !Array.isArray(tools) || tools.every((tool) => isObject(tool) && isObject(tool["function"]));
 }
 
 /** Edits that hold a client's chat bytes to what a strict server takes, on top of `edits`. What goes lost is told in the client's words. */

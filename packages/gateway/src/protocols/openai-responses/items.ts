@@ -58,7 +58,18 @@ function readItem(item: Fields, type: string, path: string, facts: InputFacts): 
       if (isAbsent(item["output"])) throw missingField(`${path}.output`, "a string or an array of parts");
       if (typeof item["output"] !== "string") readParts(item["output"], `${path}.output`, facts);
       return;
+    case "computer_call_output":
+      facts.needs.add("vision");
+      if (isObject(item["output"])) countInline(item["output"]["image_url"], facts);
+      return;
+    case "image_generation_call":
+      countInline(item["result"], facts);
+      return;
+    case "compaction":
+      countInline(item["encrypted_content"], facts);
+      return;
     case "reasoning":
+      countInline(item["encrypted_content"], facts);
       if (!isAbsent(item["summary"]) && !Array.isArray(item["summary"]))
         throw wrongField(`${path}.summary`, "an array");
       return;
@@ -107,6 +118,7 @@ function readPart(part: Fields, path: string, facts: InputFacts): void {
     countInline(part["file_data"], facts);
   } else if (type === "input_audio") {
     facts.needs.add("audio");
+    if (isObject(part["input_audio"])) countInline(part["input_audio"]["data"], facts);
   }
 }
 

@@ -20,6 +20,7 @@ export const openaiResponses: Protocol = {
   name: "openai-responses",
   operation: "chat",
   api: "responses",
+  leastOutputTokens: 16,
   clientPaths: PATHS,
   upstreamPath: () => "/responses",
   decodeRequest,

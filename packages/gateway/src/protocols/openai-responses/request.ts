@@ -54,6 +54,7 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     maxOutputTokens: checkInteger(body, "max_output_tokens"),
     choices: 1,
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
+    ...(mayBeShortened(body) && { mayBeShortened: true }),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
     // Usage is part of every answer.
@@ -122,6 +123,11 @@ function needsOf(body: Fields, facts: InputFacts): Set<Capability> {
   if (isObject(format) && format["type"] === "json_schema") needs.add("json_schema");
   if (asksForLogprobs(body)) needs.add("logprobs");
   return needs;
+}
+
+/** The provider leaves out, or sums up, what is too long. */
+function mayBeShortened({ truncation, context_management: management }: Fields): boolean {
+  return truncation === "auto" || (Array.isArray(management) && management.length > 0);
 }
 
 /** Token probabilities are asked for by number or by name. */

@@ -1,5 +1,5 @@
 import type { CredentialUse } from "@sluicegate/contract";
-import { SignatureV4 } from "@smithy/signature-v4";
+import type { SignatureV4 } from "@smithy/signature-v4";
 import type { Clock } from "../../core/clock.ts";
 import { Sha256 } from "../../core/sha256.ts";
 import type { Authenticated, Authenticator, Unsigned } from "../authenticator.ts";
@@ -34,7 +34,9 @@ export function awsAuthenticator(
   const useOf = (serial: number): CredentialUse => ({ name, generation: serial, owner: "shared" });
   const sign = async ({ serial, value }: HeldToken, request: Unsigned): Promise<Authenticated> => {
     if (signer?.serial !== serial) {
-      signer = { serial, v4: new SignatureV4({ service, region, credentials: keysIn(value), sha256: Sha256 }) };
+      // Only who signs pays for the library.
+      const { SignatureV4: Signer } = await import("@smithy/signature-v4");
+      signer = { serial, v4: new Signer({ service, region, credentials: keysIn(value), sha256: Sha256 }) };
     }
     const plain = signable(request);
     const signed = await signer.v4.sign(plain, { signingDate: new Date(clock.now() + skewMs) });
@@ -48,16 +50,16 @@ export function awsAuthenticator(
     async authenticate(request) {
       return sign(await tokens.take(), request);
     },
-    refused(use, answeredAt = Number.NaN) {
+    async refused(use, answeredAt = Number.NaN) {
       const off = answeredAt - clock.now();
       const needed = Math.abs(off) > SKEW_MS_MIN ? off : 0;
-      if (Number.isNaN(off) || Math.abs(needed - skewMs) < SKEW_MS_MIN) {
-        const refused = tokens.current?.value;
-        void tokens.refused(use.generation);
-        return Promise.resolve(tokens.take()).then(({ value }) => value !== refused);
+      if (Math.abs(needed - skewMs) >= SKEW_MS_MIN) {
+        skewMs = needed;
+        return true;
       }
-      skewMs = needed;
-      return true;
+      const refused = tokens.current?.value;
+      // Keys that were looked up anew and are the same would be refused again.
+      return (await tokens.refused(use.generation)) && tokens.current?.value !== refused;
     },
     close: release,
   };

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
+import { Secret } from "../core/secret.ts";
+import { openaiChat } from "../protocols/openai-chat/index.ts";
+import { openaiResponses } from "../protocols/openai-responses/index.ts";
+import type { Protocol } from "../protocols/protocol.ts";
+import { openCrossing } from "../protocols/translate.ts";
+import { type CompatibleServer, compatibleServer, openaiCompatible } from "./openai-compatible.ts";
+import { type Provider, spokenBy } from "./provider.ts";
+
+const CONFIG: ProviderConfig = {
+  ...{ name: "made-up", kind: "openai-compatible", preset: null, baseUrl: null },
+  ...{ apiKey: new Secret("key", "test"), auth: null, headers: {}, forwardHeaders: [] },
+  ...{ connections: 1, tls: null, proxy: null },
+};
+const DEPLOYMENT = {
+  ...{ name: "d", provider: "made-up", model: "m-1", region: null, capacity: "payg", api: null, maxOutputTokens: null },
+  ...{ timeouts: { connectMs: 1, firstTokenMs: null, idleMs: 1 }, prices: [] },
+} as unknown as Deployment;
+
+/** A vendor that nobody has heard of: all that this build has to be told of it. */
+const MADE_UP: CompatibleServer = {
+  baseUrl: "https://api.made-up.example/openai/v7",
+  keyVariable: "MADE_UP_API_KEY",
+  needsKey: true,
+  selfHosted: false,
+  apis: ["chat"],
+  maxTokensField: "max_completion_tokens",
+  streamOptions: false,
+  reasoningInOutput: false,
+  keyedList: true,
+  refuses: ["n", "images"],
+  takes: { reasoning_effort: /^m-/, history_reasoning: true },
+  efforts: ["low", "high"],
+  stopMax: 2,
+};
+
+function requestOf(provider: Provider, client: Protocol, body: Record<string, unknown>) {
+  const raw = Buffer.from(JSON.stringify(body));
+  const header = (name: string): string | undefined => (name === "content-type" ? "application/json" : undefined);
+  const call = client.decodeRequest({ raw, header, path: { query: "" } });
+  const protocol = provider.protocols[0] ?? openaiChat;
+  const crossing = protocol === client ? null : openCrossing(client, call);
+  const { request, dropped } = provider.request({
+    ...{ call, protocol, crossing, header, deployment: DEPLOYMENT, pool: "d" },
+  });
+  if (request instanceof Promise) throw new Error("its key is at hand");
+  const target = { model: "m-1", quirks: provider.quirks, maxOutputTokens: null };
+  return { ...request, body: JSON.parse(String(request.body)) as unknown, dropped, crossing, protocol, target };
+}
+
+describe("a made-up server is a row", () => {
+  const provider = compatibleServer(CONFIG, MADE_UP);
+
+  test("a client's own bytes go to its address, in its spellings", () => {
+    const sent = requestOf(provider, openaiChat, {
+      ...{ model: "alias", messages: [{ role: "user", content: "hi" }], max_tokens: 5, x: 1 },
+      ...{ stream: true, stream_options: { include_usage: true } },
+    });
+    expect(sent.origin + sent.path).toBe("https://api.made-up.example/openai/v7/chat/completions");
+    expect(sent.headers.join(" ")).toContain("authorization Bearer key");
+    expect(sent.body).toEqual({
+      ...{ model: "m-1", messages: [{ role: "user", content: "hi" }], max_completion_tokens: 5, x: 1, stream: true },
+    });
+  });
+
+  test("a call of another dialect is told in what it takes", () => {
+    const sent = requestOf(provider, openaiResponses, {
+      ...{ model: "alias", input: "hi", max_output_tokens: 5, reasoning: { effort: "medium" }, user: "u" },
+    });
+    expect(sent.body).toEqual({
+      ...{ model: "m-1", messages: [{ role: "user", content: "hi" }], max_completion_tokens: 5 },
+      reasoning_effort: "low",
+    });
+    expect(sent.dropped).toContain("user");
+  });
+
+  test("what it refuses takes it out of the chain", () => {
+    const image = { type: "input_image", image_url: "https://x/y.png" };
+    const sent = requestOf(provider, openaiResponses, {
+      ...{ model: "alias", input: [{ role: "user", content: [image] }] },
+    });
+    expect(sent.crossing?.inexpressible(sent.protocol, sent.target)).toEqual(["input.content.input_image"]);
+  });
+
+  test("its answers are counted its way, and its list of models is asked", () => {
+    const usage = {
+      ...{ prompt_tokens: 3, completion_tokens: 1, completion_tokens_details: { reasoning_tokens: 2 } },
+    };
+    const body = { choices: [{ message: { content: "hi" }, finish_reason: "stop" }], usage };
+    const facts = openaiChat.readReply(Buffer.from(JSON.stringify(body)), provider.quirks, 0, "application/json");
+    expect(facts.usage).toMatchObject({ output_tokens: 3, reasoning_tokens: 2 });
+    expect(provider.listModels?.({ pool: "d", connectTimeoutMs: 1 }).request).toMatchObject({
+      ...{ method: "GET", path: "/openai/v7/models" },
+    });
+  });
+});
+
+describe("a server without a preset", () => {
+  const provider = openaiCompatible({ ...CONFIG, baseUrl: "http://127.0.0.1:9/v1" });
+
+  test.each([
+    [null, false],
+    ["chat", false],
+    ["responses", true],
+  ])("spoken to by api %s has the Responses API: %s", (api, has) => {
+    expect(spokenBy(provider, { model: "m", api }).includes(openaiResponses)).toBe(has);
+  });
+});
