@@ -2,11 +2,13 @@ import { anthropicCount, anthropicMessages, voice as anthropicVoice } from "./an
 import { anthropicModel, listAnthropicModels } from "./anthropic-messages/models.ts";
 import { vertexAnthropic } from "./anthropic-messages/vertex.ts";
 import { bedrockCall, bedrockVoice } from "./bedrock/index.ts";
+import { cohereCall, cohereVoice } from "./cohere/index.ts";
 import type { Voice } from "./delivery/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import { geminiCall, voice as geminiVoice } from "./gemini/index.ts";
 import { geminiModel, listGeminiModels } from "./gemini/models.ts";
 import { queryOf, targetOf } from "./gemini/target.ts";
+import { mistralCall } from "./mistral/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
 import { listModels, modelObject } from "./openai-models.ts";
 import type { WireFormat } from "./wire.ts";
@@ -24,7 +26,13 @@ export interface Vendor {
 export function spokenAt(exchange: Exchange): WireFormat | null {
   if (exchange.path === "/v1/messages") return anthropicMessages(exchange);
   if (exchange.path === "/v1/messages/count_tokens") return anthropicCount(exchange);
-  return bedrockCall(exchange) ?? vertexAnthropic(exchange) ?? geminiCall(exchange);
+  return (
+    cohereCall(exchange) ??
+    mistralCall(exchange) ??
+    bedrockCall(exchange) ??
+    vertexAnthropic(exchange) ??
+    geminiCall(exchange)
+  );
 }
 
 /** The vendor that a path, or a header only one of them wants, belongs to. */
@@ -35,6 +43,9 @@ export function vendorAt(exchange: Exchange): Vendor {
   if (path.startsWith("/v1beta/") || target !== null) {
     const list = (): unknown => listGeminiModels(url);
     return { voice: geminiVoice(target), modelsPath: "/v1beta/models", list, model: geminiModel };
+  }
+  if (path.startsWith("/v2/")) {
+    return { voice: cohereVoice, modelsPath: "/v2/models", list: listModels, model: modelObject };
   }
   if (path.startsWith("/model/")) {
     return { voice: bedrockVoice, modelsPath: "/foundation-models", list: listModels, model: modelObject };

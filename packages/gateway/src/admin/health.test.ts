@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { aRow } from "../ledger/fixtures/rows.ts";
-import { startControl, type TestControl } from "./fixtures/control.ts";
+import { NOW, startControl, type TestControl } from "./fixtures/control.ts";
 import type { ControlParts, Phase } from "./parts.ts";
 
 let control: TestControl | null = null;
@@ -46,6 +46,41 @@ describe("health", () => {
         open_circuits: 0,
       },
     });
+  });
+
+  it("tells how what is probed answers, in words and numbers, and is as ready as before", async () => {
+    const probes = (): ReturnType<ControlParts["probes"]> =>
+      new Map([
+        ["backup", { state: "failing", since: NOW - 5_000, lastErrorClass: "overloaded", lastLatencyMs: 1_234.5 }],
+        ["openai/gpt-big", { state: "unknown", since: NOW, lastErrorClass: null, lastLatencyMs: null }],
+      ]);
+    const running = await started({ probes });
+    const { ready, health } = await answers(running);
+    expect(ready).toEqual({ status: 200, body: { status: "ready", degraded: [] } });
+    expect(health).toMatchObject({ status: 200, body: { status: "ok", open_circuits: 0 } });
+    expect(health.body["deployments"]).toEqual([
+      {
+        ...{ name: "openai/gpt-big", circuit: "closed" },
+        probe: { state: "unknown", since: "2026-11-15T12:00:00.000Z", last_error_class: null, last_latency_ms: null },
+      },
+      {
+        ...{ name: "backup", circuit: "closed" },
+        probe: {
+          ...{ state: "failing", since: "2026-11-15T11:59:55.000Z" },
+          ...{ last_error_class: "overloaded", last_latency_ms: 1_234.5 },
+        },
+      },
+    ]);
+    const metrics = await (await running.get("/metrics")).text();
+    expect(metrics.split("\n").filter((line) => line.startsWith("sluicegate_probe_"))).toEqual([
+      'sluicegate_probe_state{deployment="backup",state="unknown"} 0',
+      'sluicegate_probe_state{deployment="backup",state="ready"} 0',
+      'sluicegate_probe_state{deployment="backup",state="failing"} 1',
+      'sluicegate_probe_state{deployment="openai/gpt-big",state="unknown"} 1',
+      'sluicegate_probe_state{deployment="openai/gpt-big",state="ready"} 0',
+      'sluicegate_probe_state{deployment="openai/gpt-big",state="failing"} 0',
+      'sluicegate_probe_latency_seconds{deployment="backup"} 1.2345',
+    ]);
   });
 
   it("stays ready while only the ledger or the config is in trouble", async () => {

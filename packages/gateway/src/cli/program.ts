@@ -3,6 +3,7 @@ import { VERSION } from "../version.ts";
 import { defineCheck } from "./check.ts";
 import { type CliContext, processContext } from "./context.ts";
 import { defineKeys } from "./keys.ts";
+import { defineModels } from "./models.ts";
 import { portOption } from "./options.ts";
 import { defineRequests } from "./requests.ts";
 import { defineSchema } from "./schema.ts";
@@ -31,6 +32,7 @@ export function createProgram(context: CliContext = processContext()): Command {
   defineKeys(program, context);
   defineSpend(program, context);
   defineRequests(program, context);
+  defineModels(program, context);
   defineSimulator(program, context);
   defineVersion(program, context);
   return program;

@@ -42,7 +42,7 @@ describe("a tenant's credentials", () => {
     ["{ up: { entra: { client_id: a } } }", "`entra` has no meaning for kind openai"],
     ["{ up: { entra: { authority: 'http://10.0.0.1' } } }", "`authority` is an address"],
     ["{ up: {} }", "names no credential"],
-    ["{ up: { role_arn: 'arn:aws:iam::1:role/x' } }", "`role_arn` has no meaning for kind openai"],
+    ["{ up: { api_key: env:OWN, role_arn: 'arn:aws:iam::1:role/x' } }", "`role_arn` has no meaning for kind openai"],
     ["{ up: 12 }", "tenants.acme.credentials.up"],
     ['{ up: "a\\nb" }', "tenants.acme.credentials.up.api_key"],
   ])("%s are refused at their place", async (written, words) => {

@@ -66,6 +66,15 @@ export function bookPrice(kind: string, preset: string | null, model: string, at
   return { price, prices, entry: { provider: found.provider.id, model: found.model.id }, notes: notesOn(conditional) };
 }
 
+/** The maker's own price of a model by its entry in the book, `provider/model`, at a moment (epoch ms); null: none is known. */
+export function entryPrice(entry: string, atMs: number): Price | null {
+  const slash = entry.indexOf("/");
+  const found = calcPrice({}, entry.slice(slash + 1), { providerId: entry.slice(0, slash) });
+  const listed = found?.model.prices;
+  const prices = listed && datedPrices(Array.isArray(listed) ? listed : [{ prices: listed }]);
+  return prices ? priceAt(prices, atMs) : null;
+}
+
 function fixed(price: Price): BookPrice {
   return { price, prices: [{ fromMs: 0, price }], entry: null, notes: [] };
 }

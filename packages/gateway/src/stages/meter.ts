@@ -1,6 +1,6 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
-import type { UpstreamHeaders } from "../core/transport.ts";
 import type { FinishReason, StreamPart } from "../core/stream-part.ts";
+import type { UpstreamHeaders } from "../core/transport.ts";
 import { mergeUsage } from "../protocols/protocol.ts";
 
 /** What was learned of an attempt, for its row. Times are monotonic ms. */

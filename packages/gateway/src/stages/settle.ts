@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
-import { hasDrifted } from "../routing/model-drift.ts";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { hasDrifted } from "../routing/model-drift.ts";
 import type { Lease } from "./admit.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";

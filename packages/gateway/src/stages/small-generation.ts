@@ -45,7 +45,8 @@ function reached(spoken: readonly Protocol[], client: Protocol, api: string | nu
 
 function asked(client: Protocol, protocol: Protocol, body: Record<string, unknown>): SmallGeneration | null {
   const raw = Buffer.from(JSON.stringify(body));
-  const call = client.decodeRequest({ raw, path: { query: "" }, header: () => undefined });
+  const header = (name: string): string | undefined => (name === "content-type" ? "application/json" : undefined);
+  const call = client.decodeRequest({ raw, path: { query: "" }, header });
   const crossing = openCrossing(client, call);
   return crossing && { client, call, protocol, crossing };
 }

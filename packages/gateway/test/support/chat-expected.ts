@@ -225,7 +225,8 @@ export function requestOf(record: TrafficRecord, source: ChatSource, asksUsage: 
     }
     return [key, value];
   });
-  const added = stream && !source.strict && !asksUsage && !body["stream_options"] ? ',"stream_options":{"include_usage":true}' : "";
+  const added =
+    stream && !source.strict && !asksUsage && !body["stream_options"] ? ',"stream_options":{"include_usage":true}' : "";
   const asked = objectAt(body, "stream_options")?.["include_usage"] === true;
   return {
     sent: jsonText(sent),

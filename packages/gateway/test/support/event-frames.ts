@@ -35,7 +35,7 @@ export function exceptionFrame(type: string, payload: unknown): Buffer {
 }
 
 /** The frames of a whole stream. */
-export function framesOf(bytes: Buffer): Frame[] {
+function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at < bytes.length; ) {
     const end = at + bytes.readUInt32BE(at);

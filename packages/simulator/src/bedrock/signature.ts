@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { ProblemError, problem } from "../models/problem.ts";
 
 /** Key id and secret of a caller whose signatures are checked; those of any other are looked at for their form alone. */
-export const KNOWN_KEY = { id: "AKIDSIMULATOR", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" } as const;
+const KNOWN_KEY = { id: "AKIDSIMULATOR", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" } as const;
 
 const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([a-z0-9-]+)\/([a-z0-9-]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;

@@ -10,7 +10,7 @@ import { SOURCES } from "./sources.ts";
 
 /** What is known of a model as one provider serves it. */
 export interface ModelFacts {
-  /** The name it is shown by. */
+  /** Its own name, without what vendors put around it. */
   id: string;
   /** Null: not known, and everything is let through. */
   capabilities: readonly Capability[] | null;
@@ -18,7 +18,7 @@ export interface ModelFacts {
   contextWindow: number | null;
   maxOutputTokens: number | null;
   modalities: CatalogueModel["modalities"] | null;
-  /** Its entry in the price book, `provider/model`. */
+  /** Its entry in the price book, or that of a model like it: `provider/model`. */
   book: string | null;
   /** When this provider's stops answering, and since when that is known (epoch ms); null: no day is published. */
   retires: RetirementDay | null;
@@ -38,7 +38,7 @@ export interface ModelCatalogue {
   updated: string;
   /** A model as a provider serves it; null: unknown, and so is all about servers of one's own, whose names are theirs to give. */
   find(provider: Pick<ProviderConfig, "kind" | "preset">, model: string): ModelFacts | null;
-  /** Everything in it, by the names shown. */
+  /** Everything in it, name by name. */
   list(): ModelFacts[];
 }
 
@@ -53,33 +53,38 @@ export const SHIPPED: CatalogueData = {
 /** A catalogue to look things up in; of several, the later go over the earlier: name by name, entry by entry. */
 export function modelCatalogue(...layers: CatalogueData[]): ModelCatalogue {
   const index = indexOf(layers);
-  const factsOf = (entry: Entry, name: string | null, on: readonly string[]): ModelFacts => ({
-    id: idOf(entry.model),
-    capabilities: entry.model.capabilities ?? null,
-    contextWindow: entry.model.context_window ?? windowInBook(entry.model.book),
-    maxOutputTokens: entry.model.max_output ?? null,
-    modalities: entry.model.modalities ?? null,
-    book: entry.model.book ?? null,
-    retires: name === null ? null : index.retirement(name, on),
-    sources: entry.model.sources.flatMap((source) => entry.sources[source] ?? []),
+  const factsOf = (model: CatalogueModel, name: string, retires: RetirementDay | null): ModelFacts => ({
+    id: name,
+    capabilities: model.capabilities ?? null,
+    contextWindow: model.context_window ?? windowInBook(model.book, name),
+    maxOutputTokens: model.max_output ?? null,
+    modalities: model.modalities ?? null,
+    book: model.book ?? null,
+    retires,
+    sources: model.sources.flatMap((source) => index.sources(model)[source] ?? []),
   });
   return {
     updated:
       layers
         .map(({ updated }) => updated)
-        .sort()
+        .toSorted()
         .at(-1) ?? "",
     find(provider, model) {
       if (!isVendorNamed(provider)) return null;
       const name = bareName(model);
-      const entry = index.model(name);
-      const on = [provider.kind, ...(provider.preset === null ? [] : [provider.preset])];
-      if (entry) return factsOf(entry, name, on);
-      const retires = index.retirement(name, on);
+      const retires = index.retirement(name, [provider.kind, ...(provider.preset === null ? [] : [provider.preset])]);
+      const found = index.model(name);
+      if (found) return factsOf(found, name, retires);
       return retires && { ...NOTHING, id: name, retires };
     },
-    list: () => index.entries.map((entry) => factsOf(entry, null, [])),
+    list: () => index.names.map(([name, model]) => factsOf(model, name, index.retirement(name, makersOf(model)))),
   };
+}
+
+/** Where a model's maker serves it: what it is listed with. */
+function makersOf({ book }: CatalogueModel): string[] {
+  const maker = book?.slice(0, book.indexOf("/")) ?? "";
+  return maker === "google" ? ["gemini"] : [maker];
 }
 
 const NOTHING: Omit<ModelFacts, "id"> = {
@@ -92,37 +97,36 @@ const NOTHING: Omit<ModelFacts, "id"> = {
   sources: [],
 };
 
-/** A model with what its own layer names as sources. */
-interface Entry {
-  model: CatalogueModel;
-  sources: CatalogueData["sources"];
-}
-
 interface Index {
-  entries: Entry[];
-  model(name: string): Entry | null;
+  /** Every name, a `*` at its end where it is the beginning of many, in alphabetical order. */
+  names: (readonly [string, CatalogueModel])[];
+  model(name: string): CatalogueModel | null;
+  /** What the layer a model is from names as sources. */
+  sources(model: CatalogueModel): CatalogueData["sources"];
   retirement(name: string, on: readonly string[]): RetirementDay | null;
 }
 
 function indexOf(layers: readonly CatalogueData[]): Index {
-  const exact = new Map<string, Entry>();
-  const prefixes = new Map<string, Entry>();
-  for (const { models, sources } of layers)
-    for (const model of models)
-      for (const name of model.names) {
-        if (name.endsWith("*")) prefixes.set(name.slice(0, -1), { model, sources });
-        else exact.set(name, { model, sources });
-      }
-  // The longest prefix says the most about a name.
-  const longest = [...prefixes].sort(([a], [b]) => b.length - a.length);
-  const byPrefix = (name: string): Entry | null => longest.find(([prefix]) => name.startsWith(prefix))?.[1] ?? null;
+  const named = new Map<string, CatalogueModel>();
+  const sources = new Map<CatalogueModel, CatalogueData["sources"]>();
+  for (const layer of layers)
+    for (const model of layer.models) {
+      sources.set(model, layer.sources);
+      for (const name of model.names) named.set(name, model);
+    }
+  // The longest beginning says the most about a name.
+  const beginnings = [...named]
+    .flatMap(([name, model]) => (name.endsWith("*") ? [[name.slice(0, -1), model] as const] : []))
+    .sort(([a], [b]) => b.length - a.length);
+  const begun = (name: string): CatalogueModel | null =>
+    beginnings.find(([beginning]) => name.startsWith(beginning))?.[1] ?? null;
   const ends = layers.toReversed().flatMap(({ retirements }) => retirements);
-  const seen = new Map([...prefixes.values(), ...exact.values()].map((entry) => [entry.model, entry]));
   return {
-    entries: [...seen.values()].sort((a, b) => idOf(a.model).localeCompare(idOf(b.model))),
-    model: (name) => exact.get(name) ?? exact.get(undated(name) ?? "") ?? byPrefix(name),
+    names: [...named].sort(([a], [b]) => a.localeCompare(b)),
+    model: (name) => named.get(name) ?? named.get(undated(name) ?? "") ?? begun(name),
+    sources: (model) => sources.get(model) ?? {},
     retirement(name, on) {
-      const end = ends.find((each) => on.includes(each.on) && each.names.some((named) => isNamed(name, named)));
+      const end = ends.find((each) => on.includes(each.on) && each.names.some((ended) => isNamed(name, ended)));
       return end ? dayOf(end) : null;
     },
   };
@@ -137,12 +141,10 @@ function dayOf({ date, announced }: Retirement): RetirementDay {
   return { atMs: Date.parse(date), announcedMs: announced === undefined ? null : Date.parse(announced) };
 }
 
-function idOf(model: CatalogueModel): string {
-  return (model.names[0] ?? "").replace(/-?\*$/, "");
-}
-
-function windowInBook(book: string | undefined): number | null {
+/** The model's own in its maker's part of the book, or that of the one it is listed with. */
+function windowInBook(book: string | undefined, name: string): number | null {
   if (book === undefined) return null;
   const slash = book.indexOf("/");
-  return bookWindow(book.slice(0, slash), book.slice(slash + 1));
+  const maker = book.slice(0, slash);
+  return bookWindow(maker, name) ?? bookWindow(maker, book.slice(slash + 1));
 }

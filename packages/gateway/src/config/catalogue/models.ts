@@ -321,14 +321,16 @@ export const MODELS: CatalogueModel[] = [
 
   // DeepSeek
   model(["deepseek-v4-pro", "deepseek-v4-flash", "deepseek-chat", "deepseek-reasoner"], "deepseek/deepseek-v4-pro", {
+    context_window: 1_000_000,
     max_output: 384_000,
     capabilities: OPEN_TEXT,
     modalities: TEXT,
   }),
   model(
     ["deepseek-v3", "deepseek-v3.1", "deepseek-v3.1-terminus", "deepseek-v3.2", "deepseek-v3.2-exp", "deepseek-r1"],
-    "fireworks/deepseek-v3p2",
+    "deepseek/deepseek-v3.2",
     {
+      context_window: 163_840,
       capabilities: OPEN_TEXT,
       modalities: TEXT,
     },

@@ -6,7 +6,7 @@ import { DATE_FORM, DURATION_FORM, parseDate, parseDuration, parseSize, SIZE_FOR
 const DURATION_MS_MAX = 24 * 86_400_000;
 /** What an editor must also let pass wherever a text with a form of its own stands. */
 const DURATION_PATTERN = "\\d+(\\.\\d+)?(ms|s|m|h|d)";
-const REFERENCE = "(env|file):.+|.*\\$\\{.+";
+const REFERENCE = "(env|file|vault|aws-sm|gcp-sm):.+|.*\\$\\{.+";
 
 /** A field that is filled from its default when the key is absent. */
 type Filled<T> = z.ZodPrefault<z.ZodType<T, string>>;

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { UniqueNames } from "../unique-names.ts";
 
 const FORM = /^[a-zA-Z0-9_-]{1,128}$/;
 const HASH_CHARS = 24;
@@ -20,9 +21,7 @@ interface Waiting {
  */
 export class ToolIds {
   readonly #wireId: (id: string) => string;
-  readonly #used = new Set<string>();
-  /** The number a repeated id gets next: thousands of calls may share one. */
-  readonly #nextNumber = new Map<string, number>();
+  readonly #used = new UniqueNames();
   /** Calls of the last assistant turn that still wait for a result, by the client's id. */
   #waiting = new Map<string, Waiting>();
 
@@ -38,15 +37,7 @@ export class ToolIds {
 
   /** The upstream's id for a call. */
   call(id: string): string {
-    const base = this.#wireId(id);
-    let wire = base;
-    if (this.#used.has(base)) {
-      let n = this.#nextNumber.get(base) ?? 2;
-      do wire = `${base}_${n++}`;
-      while (this.#used.has(wire));
-      this.#nextNumber.set(base, n);
-    }
-    this.#used.add(wire);
+    const wire = this.#used.take(this.#wireId(id), (base, n) => `${base}_${n}`);
     const waiting = this.#waiting.get(id);
     if (waiting) waiting.wires.push(wire);
     else this.#waiting.set(id, { wires: [wire], answered: 0 });

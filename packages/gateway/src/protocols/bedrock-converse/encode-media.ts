@@ -1,4 +1,5 @@
 import type { Block, DocumentBlock, ImageBlock } from "../../core/message.ts";
+import { UniqueNames } from "../unique-names.ts";
 import type { Wire } from "./wire.ts";
 
 const IMAGE_FORMATS: Readonly<Record<string, string>> = {
@@ -24,7 +25,7 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
 const NAME_CHARS_MAX = 180;
 
 /** Whether a picture or a document can be sent: Converse takes bytes alone, of certain formats. */
-export function isSendable(block: ImageBlock | DocumentBlock): boolean {
+function isSendable(block: ImageBlock | DocumentBlock): boolean {
   return block.type === "image" ? imageFormat(block) !== null : documentFormat(block) !== null;
 }
 
@@ -37,7 +38,7 @@ export function image(block: ImageBlock): Wire | null {
 
 /** The documents of one conversation: their names must be of a certain alphabet, and no two the same. */
 export class Documents {
-  readonly #names = new Set<string>();
+  readonly #names = new UniqueNames();
 
   /** A document as Converse takes it; null for one that it does not. */
   encode(block: DocumentBlock): Wire | null {
@@ -63,11 +64,7 @@ export class Documents {
       .replace(/\s+/g, " ")
       .trim()
       .slice(0, NAME_CHARS_MAX);
-    const base = clean === "" ? "document" : clean;
-    let name = base;
-    for (let n = 2; this.#names.has(name); n++) name = `${base} (${n})`;
-    this.#names.add(name);
-    return name;
+    return this.#names.take(clean === "" ? "document" : clean, (name, n) => `${name} (${n})`);
   }
 }
 

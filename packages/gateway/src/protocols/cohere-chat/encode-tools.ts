@@ -10,8 +10,9 @@ type Offered = Exclude<Tool, { type: "hosted" }>;
 export function offeredTools({ tools, toolChoice }: CanonicalRequest): Offered[] {
   const own = tools.filter((tool): tool is Offered => tool.type !== "hosted");
   if (toolChoice?.type === "named") return own.filter((tool) => tool.name === toolChoice.name);
-  if (toolChoice?.type === "allowed") return own.filter((tool) => toolChoice.names.includes(tool.name));
-  return own;
+  if (toolChoice?.type !== "allowed") return own;
+  const allowed = new Set(toolChoice.names);
+  return own.filter((tool) => allowed.has(tool.name));
 }
 
 /** `tools` and `tool_choice`. What `inexpressible` has named is left out; hints that find no place are added to `dropped`. */

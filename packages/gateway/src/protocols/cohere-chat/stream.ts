@@ -105,7 +105,8 @@ class ReaderState {
     const usage = usageOf(delta["usage"]);
     const counted: StreamPart[] = usage ? [{ type: "usage", usage }] : [];
     const word = delta["finish_reason"];
-    const status = failedFinishStatus(word) ?? (typeof delta["error"] === "string" && delta["error"] !== "" ? 502 : null);
+    const status =
+      failedFinishStatus(word) ?? (typeof delta["error"] === "string" && delta["error"] !== "" ? 502 : null);
     if (status !== null) return [...counted, failed(delta, statusNamed(delta) ?? status)];
     this.over = true;
     const ended = [...this.#open.keys()].flatMap((wire) => this.#closeCall(wire));
@@ -117,7 +118,10 @@ class ReaderState {
 function failed(said: Fields, status: number | null): StreamPart {
   const { error, message, error_type: type, finish_reason: word } = said;
   const words = [error, message].find((each) => typeof each === "string" && each !== "");
-  const body = { message: words ?? `the answer ended with ${String(word)}`, ...(type !== undefined && { error_type: type }) };
+  const body = {
+    message: words ?? `the answer ended with ${String(word)}`,
+    ...(type !== undefined && { error_type: type }),
+  };
   return { type: "error", failure: { status, body } };
 }
 

@@ -11,7 +11,8 @@ export function usageOf(raw: unknown): Partial<Usage> | undefined {
   if (!isObject(raw)) return undefined;
   const billed = isObject(raw["billed_units"]) ? raw["billed_units"] : {};
   const tokens = isObject(raw["tokens"]) ? raw["tokens"] : {};
-  const isBilled = tokenCount(billed["input_tokens"]) !== undefined || tokenCount(billed["output_tokens"]) !== undefined;
+  const isBilled =
+    tokenCount(billed["input_tokens"]) !== undefined || tokenCount(billed["output_tokens"]) !== undefined;
   return countsOf(isBilled ? billed : tokens, tokens, isBilled ? undefined : tokenCount(raw["cached_tokens"]));
 }
 

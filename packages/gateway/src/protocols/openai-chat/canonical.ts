@@ -54,7 +54,9 @@ const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** Does a member of a chat body say nothing that would be missed? */
 export function asksNothing(key: string, value: unknown): boolean {
-  return isAbsent(value) || key === "stream_options" || PLATFORM_MEMBERS.includes(key) || NEUTRAL[key]?.(value) === true;
+  return (
+    isAbsent(value) || key === "stream_options" || PLATFORM_MEMBERS.includes(key) || NEUTRAL[key]?.(value) === true
+  );
 }
 
 /** A chat call in canonical form. Throws invalid_request with the path of what makes no sense. */

@@ -43,9 +43,8 @@ function encodeTools(request: CanonicalRequest, target: Target, dropped: Set<str
   if (dropped.has("tools")) return {};
   const { toolChoice, parallelToolCalls } = request;
   const filters = toolChoice?.type === "allowed" && !takes(target, "allowed_tools");
-  const wanted = filters
-    ? request.tools.filter((tool) => tool.type === "hosted" || toolChoice.names.includes(tool.name))
-    : request.tools;
+  const allowed = filters ? new Set(toolChoice.names) : null;
+  const wanted = request.tools.filter((tool) => !allowed || tool.type === "hosted" || allowed.has(tool.name));
   const tools = wanted.flatMap((tool) => encodeTool(tool, target, dropped) ?? []);
   // Without tools OpenAI refuses whatever is said about them.
   if (tools.length === 0) return {};
@@ -59,7 +58,7 @@ function encodeTools(request: CanonicalRequest, target: Target, dropped: Set<str
 }
 
 function encodeTool(tool: Tool, target: Target, dropped: Set<string>): Fields | null {
-  if (tool.type === "hosted") return tool.dialect === "openai-chat" ? (tool.value as Fields) : null;
+  if (tool.type === "hosted") return dropped.has(tool.path) ? null : (tool.value as Fields);
   const name = sentToolName(tool.name);
   const { description } = tool;
   const described = description === undefined ? {} : { description };

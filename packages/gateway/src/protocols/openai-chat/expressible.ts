@@ -60,7 +60,9 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   for (const { blocks } of request.messages) {
     for (const block of blocks) if (block.type === "opaque" && block.dialect !== CHAT) fields.add(block.path);
   }
-  for (const tool of request.tools) if (tool.type === "hosted" && tool.dialect !== CHAT) fields.add(tool.path);
+  // A server that refuses what it does not know runs no tools that others of the family do.
+  const runs = (dialect: string): boolean => dialect === CHAT && quirks.strict === undefined;
+  for (const tool of request.tools) if (tool.type === "hosted" && !runs(tool.dialect)) fields.add(tool.path);
   for (const field of request.foreign) if (field.meaning) fields.add(field.path);
   return [...fields];
 }

@@ -26,13 +26,21 @@ export function strictMessages(
     if (before === "tool" && role !== "tool" && role !== "assistant") {
       fitted.push({ role: "assistant", content: ACKNOWLEDGED });
     }
-    fitted.push(isObject(message) ? fit(message, rules, dropped) : message);
+    const fits = isObject(message) ? fit(message, rules, dropped) : message;
+    // Refused, and nothing is lost with it.
+    if (isObject(fits) && saysNothing(fits)) continue;
+    fitted.push(fits);
     before = role;
   }
   const last = fitted.at(-1);
   if (isObject(last) && goesOn(last)) fitted[fitted.length - 1] = { ...last, prefix: true };
   const same = fitted.length === messages.length && fitted.every((message, at) => message === messages[at]);
   return same ? null : fitted;
+}
+
+function saysNothing({ role, content, tool_calls: calls }: Fields): boolean {
+  const silent = isAbsent(content) || content === "" || (Array.isArray(content) && content.length === 0);
+  return role === "assistant" && silent && !(Array.isArray(calls) && calls.length > 0);
 }
 
 /** The beginning of an answer has to be said to be one. */

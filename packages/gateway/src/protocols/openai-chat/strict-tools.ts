@@ -4,7 +4,9 @@ const MEMBERS: readonly string[] = ["name", "description", "parameters", "strict
 
 /** Tools as a strict server takes them: functions with parameters, and nothing beside. Null where they fit as they are. */
 export function strictTools(tools: readonly unknown[], dropped: Set<string>): unknown[] | null {
-  const fitted = tools.map((tool) => (isObject(tool) && isObject(tool["function"]) ? fit(tool, tool["function"], dropped) : tool));
+  const fitted = tools.map((tool) =>
+    isObject(tool) && isObject(tool["function"]) ? fit(tool, tool["function"], dropped) : tool,
+  );
   return fitted.every((tool, at) => tool === tools[at]) ? null : fitted;
 }
 
