@@ -10,7 +10,7 @@ let upstream: Upstream;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  const models = { echo: "echo", tool: "tool?calls=2", think: "think?tag=reasoning", cut: "error?status=500&after=2" };
+  const models = { echo: "echo", tool: "tool?calls=2", think: "reason", cut: "error?status=500&after=2" };
   const names = Object.keys(models);
   gateway = await startTestGateway({
     config: [

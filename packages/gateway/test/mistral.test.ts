@@ -25,7 +25,7 @@ deployments:
   error: { provider: sim, model: 'error?status=429' }
   busy: { provider: sim, model: 'error?status=503' }
   tool: { provider: sim, model: 'tool?calls=2' }
-  think: { provider: sim, model: 'think' }
+  think: { provider: sim, model: reason }
   seen: { provider: seen, model: mistral-medium-2508 }
   vectors: { provider: seen, model: mistral-embed-2312 }
 routes:
@@ -218,7 +218,7 @@ describe("the simulator's", () => {
     ];
     const { tool_choice: _, ...rest } = asked;
     const next = await gateway.post({ ...rest, messages: second }, { path: "/v1/messages" });
-    expect([next.status, await next.text()]).toEqual([200, expect.stringContaining("end_turn")]);
+    expect([next.status, await next.text()]).toEqual([200, expect.stringContaining("stop_reason")]);
   });
 
   test("thoughts are thoughts", async () => {
@@ -242,7 +242,7 @@ describe("the simulator's", () => {
   test("its 422 reaches a client of its dialect word for word", async () => {
     const response = await ask("sim", { reasoning_effort: "enormous" });
     expect([response.status, at(await response.json(), "detail", 0, "loc")]).toEqual([
-      ...[422, ["body", "reasoning_effort"]],
+      ...[400, ["body", "reasoning_effort"]],
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { OTHER_DIALECTS } from "./support/chat-sources.ts";
 import {
   CHAT_MATRIX,
+  COHERE_SOURCES,
   COMPLETIONS_SOURCES,
   GEMINI_SOURCES,
   type MatrixSource,
@@ -24,6 +25,7 @@ const PLAYED: Readonly<Record<string, readonly MatrixSource[]>> = {
   "traffic-responses": RESPONSES_SOURCES,
   "traffic-completions": COMPLETIONS_SOURCES,
   "traffic-chat-abroad": CHAT_MATRIX,
+  "traffic-cohere": COHERE_SOURCES,
 };
 const EMBEDDINGS = ["openai-embeddings", "voyage-embeddings", "gemini-embed"];
 
@@ -34,16 +36,18 @@ const LINES = {
   "traffic-responses": 137,
   "traffic-completions": 11,
   "traffic-chat-abroad": 390,
+  "traffic-cohere": 18,
 };
 
 /** Files that no suite of the matrix plays, by reason. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   "a dialect of no provider kind of this build": [
-    ...Object.keys(OTHER_DIALECTS),
-    ...["bedrock-converse", "bedrock-invoke", "bedrock-invoke-embed", "cohere-embed", "gemini-interactions"],
+    ...Object.keys(OTHER_DIALECTS).filter((file) => file !== "cohere-chat"),
+    ...["bedrock-converse", "bedrock-invoke", "bedrock-invoke-embed", "gemini-interactions"],
     ...["ollama-native-embed", "ollama-native-generate"],
   ],
   "embeddings in words of a provider's own, which vertex.test.ts plays": ["vertex-embed"],
+  "embeddings in words of a provider's own, which traffic-cohere.test.ts plays": ["cohere-embed"],
   "a count of tokens, which is made here or passed on, and never translated": [
     ...["anthropic-count-tokens", "bedrock-count-tokens", "gemini-count-tokens", "vertex-count-tokens"],
     "openai-responses-input-tokens",

@@ -27,7 +27,10 @@ Example:
   sluicegate models update ./models.json --data-dir ./data
 `,
     )
-    .action((file: string, options: UpdateOptions) => runCommand(context, () => update(context, file, options)));
+    // `models` has flags of the same names, and sees them first.
+    .action((file: string, _: UpdateOptions, command: Command) =>
+      runCommand(context, () => update(context, file, command.optsWithGlobals<UpdateOptions>())),
+    );
 }
 
 async function update(context: CliContext, file: string, options: UpdateOptions): Promise<number> {

@@ -20,8 +20,6 @@ interface ModelsOptions {
 export function defineModels(program: Command, context: CliContext): void {
   const models = program
     .command("models")
-    // What stands behind `update` is its own.
-    .enablePositionalOptions()
     .description("what the models behind the aliases can do, take and cost, and until when they are there")
     .option("--all", "the whole catalogue, whatever the config holds (default without a config)")
     .option("--alias <name>", "only what is behind this alias")

@@ -140,7 +140,7 @@ describe("units and closed sets", () => {
     ],
     [
       "an unimplemented kind",
-      provider("x: { kind: ▸bedrock }"),
+      provider("x: { kind: ▸ai-sdk }"),
       "providers.x.kind",
       "is not implemented by this build",
     ],

@@ -5,7 +5,7 @@ const variables = { K: "secret-key-0123456789" };
 
 test.each([
   ["gpt-4o-2024-11-20", false],
-  ["gpt-4-0613", false],
+  ["gpt-4o-mini-2024-07-18", false],
   ["text-embedding-3-small", false],
   ["ft:gpt-4o-2024-08-06:acme::abc", false],
   ["gpt-4o", true],
@@ -47,11 +47,11 @@ test("a price that nobody knows warns, but not on own hardware or the simulator"
   s: { kind: simulator }
 deployments:
   later: { provider: o, model: gpt-4o-2024-11-20, price: { input: 1, output: 1, from: 2027-01-01 } }
-routes: { d: { chain: [later, o/gpt-4o-2024-05-13, l/llama3.2, s/echo] } }
+routes: { d: { chain: [later, o/gpt-4o-2024-08-06, l/llama3.2, s/echo] } }
 `;
   expect(lines(await loadText(text, { variables, bookPrice: () => [] }))).toEqual([
     expect.stringMatching(/^6:3 warning deployments.later: no price is known for `gpt-4o-2024-11-20` today/),
-    expect.stringMatching(/^7:31 warning routes.d.chain\[1\]: no price is known for `gpt-4o-2024-05-13` today/),
+    expect.stringMatching(/^7:31 warning routes.d.chain\[1\]: no price is known for `gpt-4o-2024-08-06` today/),
   ]);
 });
 

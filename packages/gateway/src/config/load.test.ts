@@ -56,6 +56,7 @@ describe("the small config of INTERFACE", () => {
       drainTimeoutMs: 30_000,
       secretRefreshMs: 300_000,
       expose: "full",
+      strictPins: false,
     });
     expect(snapshot?.ledger).toEqual({
       path: null,
@@ -117,6 +118,12 @@ describe("the full config of INTERFACE, cut to this build", () => {
       cacheWrite1h: 4_000_000_000,
       output: 10_000_000_000,
     };
+    expect(ptu).toMatchObject({
+      contextWindow: 64_000,
+      maxOutputTokens: 8_192,
+      capabilities: ["tools", "vision", "json_schema"],
+      retires: { atMs: Date.parse("2027-03-01T00:00:00Z"), announcedMs: null },
+    });
     // Before the config's first price begins, the book's holds.
     expect(ptu?.prices.map(({ fromMs, price }) => [fromMs, price.source])).toEqual([
       [0, "book"],

@@ -2,11 +2,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "./load.ts";
-import { folderWith, lines, loadText, optionsFor } from "./test/load-text.ts";
+import { folderWith, lines, loadText as loadWith, optionsFor } from "./test/load-text.ts";
+
+const variables = { UP_KEY: "sk-x" };
+const loadText = (text: string) => loadWith(text, { variables });
 
 const deployed = (rest: string, model = "gpt-4o-2024-11-20", kind = "openai"): string =>
   [
-    `providers: { up: { kind: ${kind}, api_key: key${kind === "openai-compatible" ? ", base_url: http://127.0.0.1:1/v1" : ""} } }`,
+    `providers: { up: { kind: ${kind}, api_key: "env:UP_KEY"${kind === "openai-compatible" ? ", base_url: http://127.0.0.1:1/v1" : ""} } }`,
     `deployments: { d: { provider: up, model: ${model}${rest} } }`,
     "routes: { default: { chain: [d] } }",
   ].join("\n");
@@ -48,7 +51,7 @@ describe("what a deployment's model can do, take and write", () => {
 
   test("holds for `provider/model` in a chain, too", async () => {
     const text =
-      "providers: { up: { kind: openai, api_key: k } }\nroutes: { a: { chain: [up/gpt-4o-mini-2024-07-18] } }";
+      "providers: { up: { kind: openai, api_key: 'env:UP_KEY' } }\nroutes: { a: { chain: [up/gpt-4o-mini-2024-07-18] } }";
     const { snapshot } = await loadText(text);
     expect(snapshot?.deployments.get("up/gpt-4o-mini-2024-07-18")).toMatchObject({ contextWindow: 128_000 });
   });
@@ -56,12 +59,12 @@ describe("what a deployment's model can do, take and write", () => {
   test.each([
     [
       ", capabilities: [tools, visoin]",
-      "2:85 error deployments.d.capabilities[1]: `visoin` is unknown here; did you mean `vision`?",
+      "2:83 error deployments.d.capabilities[1]: `visoin` is unknown here; did you mean `vision`?",
     ],
-    [", capabilities: tools", "2:77 error deployments.d.capabilities: `tools` is a text; a list is wanted"],
-    [", context_window: 0", "2:79 error deployments.d.context_window: `0` must be at least 1"],
-    [", context_window: many", "2:79 error deployments.d.context_window: `many` is not a whole number"],
-    [", retires: soon", "2:72 error deployments.d.retires: `soon` is not a date"],
+    [", capabilities: tools", "2:75 error deployments.d.capabilities: `tools` is a text; a list is wanted"],
+    [", context_window: 0", "2:77 error deployments.d.context_window: `0` must be at least 1"],
+    [", context_window: many", "2:77 error deployments.d.context_window: `many` is not a whole number"],
+    [", retires: soon", "2:70 error deployments.d.retires: `soon` is not a date"],
     [
       ", context_window: 100, max_output: 200",
       "error deployments.d.max_output: `max_output` is larger than `context_window`",
@@ -80,7 +83,7 @@ describe("a model's end", () => {
     [", retires: 2026-12-31", null],
     [
       ", retires: 2026-12-30",
-      "2:72 warning deployments.d.retires: `gpt-4o-2024-11-20` retires on 2026-12-30, in 30 days; name its successor",
+      "2:70 warning deployments.d.retires: `gpt-4o-2024-11-20` retires on 2026-12-30, in 30 days; name its successor",
     ],
     [", retires: 2026-12-01", "retires on 2026-12-01, in 1 day; name"],
     [", retires: 2026-11-30", "retired on 2026-11-30: calls to it may fail any time; name its successor"],
@@ -94,9 +97,9 @@ describe("a model's end", () => {
 
   test("is known of the catalogue's models, too, in a chain as well", async () => {
     expect(lines(await loadText(deployed("", "gpt-5-2025-08-07")))).toEqual([
-      "2:39 warning deployments.d.model: `gpt-5-2025-08-07` retires on 2026-12-11, in 11 days; name its successor",
+      "2:42 warning deployments.d.model: `gpt-5-2025-08-07` retires on 2026-12-11, in 11 days; name its successor",
     ]);
-    const text = "providers: { up: { kind: openai, api_key: k } }\nroutes: { a: { chain: [up/o3-2025-04-16] } }";
+    const text = "providers: { up: { kind: openai, api_key: 'env:UP_KEY' } }\nroutes: { a: { chain: [up/o3-2025-04-16] } }";
     expect(lines(await loadText(text))).toEqual([
       "2:24 warning routes.a.chain[0]: `o3-2025-04-16` retires on 2026-12-11, in 11 days; name its successor",
     ]);
@@ -107,7 +110,7 @@ describe("floating names", () => {
   const config = (gateway: string, pins: [string, string], declared = ""): string =>
     [
       `gateway: { ${gateway} }`,
-      "providers: { up: { kind: openai, api_key: k } }",
+      "providers: { up: { kind: openai, api_key: 'env:UP_KEY' } }",
       declared || "# nothing declared",
       `routes: { a: { chain: [${declared ? "d" : "up/gpt-4o"}]${pins[0]} }, b: { chain: [${declared ? "d" : "up/gpt-4o"}]${pins[1]} } }`,
     ].join("\n");
@@ -158,6 +161,7 @@ describe("floating names", () => {
     expect(lines(loaded)).toEqual([
       "1:25 error gateway.strict_pins: `maybe` is not true or false",
       expect.stringContaining("error routes.a.pin: `newest` is unknown here; it is one of `snapshot`, `latest`"),
+      expect.stringContaining("warning routes.b.chain[0]: "),
     ]);
   });
 });
@@ -175,7 +179,7 @@ describe("a catalogue in the data dir", () => {
     const folder = folderWith({ "sluicegate.yaml": deployed(""), "catalogue.json": ours(1_000) });
     try {
       const catalogueFile = join(folder.dir, "catalogue.json");
-      const load = () => loadConfig({ ...optionsFor(folder.dir), catalogueFile });
+      const load = () => loadConfig({ ...optionsFor(folder.dir, variables), catalogueFile });
       const first = await load();
       expect(first.snapshot?.deployments.get("d")).toMatchObject({ contextWindow: 1_000, capabilities: ["tools"] });
       writeFileSync(catalogueFile, ours(2_000));

@@ -26,7 +26,7 @@ describe("what is refused", () => {
     ["failures that never come", at("{ failures: ▸0 }"), "providers.x.probe.failures", "must be at least 1"],
     ["too many of them", at("{ failures: ▸11 }"), "providers.x.probe.failures", "must be at most 10"],
     ["a misspelt key", at("{ ▸evry: 30s }"), "providers.x.probe.evry", "did you mean `every`?"],
-    ["a word", at("▸yes"), "providers.x.probe", "probe"],
+    ["a word", at("▸yes"), "providers.x.probe", "a map is wanted"],
   ]);
 });
 
@@ -57,7 +57,7 @@ routes: { default: { chain: [${chain}] } }
 tenants: { t: { models: { allow: ["*", "x/echo"] } } }
 `;
   expect(lines(await loadText(text("y/echo")))).toEqual([
-    expect.stringMatching(/^2:31 warning providers\.x\.probe: `probe` has nothing to probe/),
+    expect.stringMatching(/^2:32 warning providers\.x\.probe: `probe` has nothing to probe/),
   ]);
   expect(lines(await loadText(text("y/echo, x/echo")))).toEqual([]);
 });

@@ -65,7 +65,7 @@ export const deploymentSchema = z
       1_000_000_000,
     ).optional(),
     capabilities: z
-      .array(z.enum(CAPABILITIES))
+      .array(z.enum(CAPABILITIES).describe("Something that a request may need."))
       .describe(
         "What it can do: requests that need anything else go elsewhere. Default: the catalogue's; unknown: all are let through.",
       )
