@@ -30,7 +30,11 @@ deployments:
   ptu: { provider: dated, model: gpt-4o-2024-11-20, azure_deployment: gpt4o ptu/1 }
   thinker: { provider: dated, model: o4-mini-2025-04-16, azure_deployment: brain }
   v1-ptu: { provider: v1, model: gpt-4o-2024-11-20, azure_deployment: gpt4o-ptu, price: { input: 1, output: 2 } }
+  any-dated: { provider: dated, model: any-1, azure_deployment: any one }
+  any-v1: { provider: v1, model: any-1, azure_deployment: any-one }
 routes:
+  any-dated: { chain: [any-dated] }
+  any-v1: { chain: [any-v1] }
   ptu: { chain: [ptu], retries: { attempts: 1 } }
   thinker: { chain: [thinker] }
   v1: { chain: [v1-ptu], retries: { attempts: 1 } }
@@ -111,24 +115,24 @@ describe("calls go", () => {
     ["images", "/v1/images/generations", { prompt: "a" }, { data: [{ b64_json: png }] }, "/images/generations"],
   ])("%s of both surfaces", async (_, path, body, answer, own) => {
     azure.answer((response) => sendJson(response, 200, answer));
-    expect((await gateway.post({ ...body, model: "ptu" }, { path })).status).toBe(200);
-    expect(lastAsked().path).toBe(`/openai/deployments/gpt4o%20ptu%2F1${own}?api-version=2024-10-21`);
-    expect((await gateway.post({ ...body, model: "v1" }, { path })).status).toBe(200);
-    expect(lastAsked()).toMatchObject({ path: `/openai/v1${own}`, body: { model: "gpt4o-ptu" } });
+    expect((await gateway.post({ ...body, model: "any-dated" }, { path })).status).toBe(200);
+    expect(lastAsked().path).toBe(`/openai/deployments/any%20one${own}?api-version=2024-10-21`);
+    expect((await gateway.post({ ...body, model: "any-v1" }, { path })).status).toBe(200);
+    expect(lastAsked()).toMatchObject({ path: `/openai/v1${own}`, body: { model: "any-one" } });
   });
 
   test("speech, too", async () => {
     azure.answer((response) => void response.writeHead(200, { "content-type": "audio/mpeg" }).end("sound"));
-    const asked = { input: "a", voice: "alloy", model: "ptu" };
+    const asked = { input: "a", voice: "alloy", model: "any-dated" };
     const response = await gateway.post(asked, { path: "/v1/audio/speech" });
     expect(await response.text()).toBe("sound");
-    expect(lastAsked().path).toBe("/openai/deployments/gpt4o%20ptu%2F1/audio/speech?api-version=2024-10-21");
+    expect(lastAsked().path).toBe("/openai/deployments/any%20one/audio/speech?api-version=2024-10-21");
   });
 
   test("transcriptions, whose form names the deployment", async () => {
     azure.answer((response) => sendJson(response, 200, { text: "hello" }));
     const form = new FormData();
-    form.set("model", "v1");
+    form.set("model", "any-v1");
     form.set("file", new Blob(["RIFF"]), "a.wav");
     const raw = new Request("http://x", { method: "POST", body: form });
     const headers = { "content-type": raw.headers.get("content-type") ?? "" };
@@ -136,7 +140,7 @@ describe("calls go", () => {
     const response = await gateway.post(null, { path: "/v1/audio/transcriptions", raw: body, headers });
     expect(response.status).toBe(200);
     expect(azure.hits.at(-1)?.path).toBe("/openai/v1/audio/transcriptions");
-    expect(azure.hits.at(-1)?.body.toString()).toContain("gpt4o-ptu");
+    expect(azure.hits.at(-1)?.body.toString()).toContain("any-one");
   });
 
   test("not for moderations, which Azure has not", async () => {

@@ -10,7 +10,7 @@ let upstream: Upstream;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  const models = { echo: "echo", tool: "tool?calls=2", think: "reason", cut: "error?status=500&after=2" };
+  const models = { echo: "echo", tool: "tool?calls=2", think: "reason", later: "errorafter?after=2" };
   const names = Object.keys(models);
   gateway = await startTestGateway({
     config: [
@@ -190,19 +190,17 @@ describe("failures", () => {
     const event = (type: string, rest: Json): string =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
     upstream.answer((response) =>
-      response
-        .writeHead(200, { "content-type": "text/event-stream" })
-        .end(
-          event("message-start", { id: "1", delta: { message: { role: "assistant" } } }) +
-            event("content-delta", { index: 0, delta: { message: { content: { text: "so far" } } } }) +
-            event("message-end", {
-              delta: {
-                finish_reason: "ERROR",
-                error: "boom",
-                usage: { billed_units: { input_tokens: 4, output_tokens: 2 } },
-              },
-            }),
-        ),
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(
+        event("message-start", { id: "1", delta: { message: { role: "assistant" } } }) +
+          event("content-delta", { index: 0, delta: { message: { content: { text: "so far" } } } }) +
+          event("message-end", {
+            delta: {
+              finish_reason: "ERROR",
+              error: "boom",
+              usage: { billed_units: { input_tokens: 4, output_tokens: 2 } },
+            },
+          }),
+      ),
     );
     const response = await gateway.post({ model: "hand", ...HELLO, stream: true });
     const text = await response.text();

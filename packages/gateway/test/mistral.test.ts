@@ -28,6 +28,7 @@ deployments:
   think: { provider: sim, model: reason }
   seen: { provider: seen, model: mistral-medium-2508 }
   vectors: { provider: seen, model: mistral-embed-2312 }
+  sounds: { provider: seen, model: voxtral-mini-2507 }
 routes:
   sim: { chain: [sim] }
   error: { chain: [error], retries: { attempts: 1 } }
@@ -37,6 +38,7 @@ routes:
   seen: { chain: [seen] }
   lax: { chain: [seen], drop_unsupported: true }
   vectors: { chain: [vectors] }
+  sounds: { chain: [sounds] }
 tenants: { default: { models: { allow: ['*'] } } }
 keys: [{ id: test, hash: 'KEYHASH', tenant: default }]
 `,
@@ -176,6 +178,25 @@ describe("the client's own bytes", () => {
     expect(at(body, "choices", 0, "message", "function_call")).toEqual({ name: "f", arguments: "{}" });
     expect(at(body, "choices", 0, "finish_reason")).toBe("function_call");
   });
+});
+
+test("sounds are transcribed by it, byte for byte", async () => {
+  const answer = JSON.stringify({ model: "m", text: "hi", usage: { prompt_tokens: 4, completion_tokens: 1 } });
+  upstream.answer((response) => response.writeHead(200, { "content-type": "application/json" }).end(answer));
+  const form = new FormData();
+  form.set("model", "sounds");
+  form.set("file", new Blob(["RIFF"]), "a.wav");
+  const encoded = new Response(form);
+  const response = await gateway.post(null, {
+    path: "/v1/audio/transcriptions",
+    raw: new Uint8Array(await encoded.arrayBuffer()),
+    headers: { "content-type": encoded.headers.get("content-type") ?? "" },
+  });
+  upstream.answer((res) => res.writeHead(200, { "content-type": "application/json" }).end(chatAnswer("hello")));
+  expect([response.status, await response.text()]).toEqual([200, answer]);
+  const hit = upstream.hits.at(-1);
+  expect([hit?.path, hit?.headers.authorization]).toEqual(["/v1/audio/transcriptions", "Bearer k"]);
+  expect(hit?.body.toString()).toContain("voxtral-mini-2507");
 });
 
 test("embeddings are asked for in its words", async () => {

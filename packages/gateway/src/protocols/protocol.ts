@@ -24,6 +24,8 @@ export interface Quirks {
   reasoningInOutput: boolean | null;
   /** Fields of meaning the upstream refuses although its protocol has them: such a call goes elsewhere when translated. */
   refuses?: readonly MeaningField[];
+  /** The same for some models only. */
+  refusesFor?: Readonly<Partial<Record<MeaningField, RegExp>>>;
   /** False: of the forms of an answer it takes `json_object` alone. */
   jsonSchema?: false;
   /** What a translated chat request may hold beyond the family's common ground, and for which models. Absent: nothing. */

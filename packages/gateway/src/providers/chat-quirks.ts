@@ -5,13 +5,16 @@ import { MISTRAL_BODIES } from "./mistral-bodies.ts";
 /** What a server takes of a request that is translated to chat, beyond the family's common ground. */
 export type ChatQuirks = Pick<
   Quirks,
-  "refuses" | "jsonSchema" | "takes" | "efforts" | "stopMax" | "temperatureMax" | "strict"
+  "refuses" | "refusesFor" | "jsonSchema" | "takes" | "efforts" | "stopMax" | "temperatureMax" | "strict"
 >;
 
 /** Models of OpenAI's that think before they answer, and those that know its newest fields; fine-tuned ones too. */
 const THINKING = /(?:^|:)(?:o\d|gpt-[5-9]|codex)/;
 const NEWEST = /(?:^|:)(?:gpt-[5-9]|codex)/;
 const O_MODELS = /^(?!(?:ft:)?o\d)/;
+
+/** xAI's models that think. */
+const GROK_THINKS = /^grok-(?!.*non-reasoning)(?:3-mini|[4-9]|code)/;
 
 const USUAL = { strict: true, parallel_tool_calls: true, user: true } as const;
 const TEXT_ONLY = ["images", "documents", "audio"] as const;
@@ -116,7 +119,12 @@ export const BY_PRESET: Readonly<Partial<Record<PresetName, ChatQuirks>>> = {
     efforts: ["low", "high", "max"],
     stopMax: 16,
   },
-  xai: { refuses: ["documents", "audio"], takes: { ...USUAL, text_parts: true }, stopMax: 8 },
+  xai: {
+    refuses: ["documents", "audio"],
+    refusesFor: { stop: GROK_THINKS, frequency_penalty: GROK_THINKS, presence_penalty: GROK_THINKS },
+    takes: { ...USUAL, text_parts: true },
+    stopMax: 8,
+  },
   openrouter: {
     takes: {
       ...USUAL,

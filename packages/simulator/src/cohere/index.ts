@@ -1,6 +1,7 @@
 import type { Exchange } from "../exchange.ts";
 import type { Manners } from "../manners.ts";
 import { type Problem, ProblemError, type ProblemKind, problem } from "../models/problem.ts";
+import { openAiErrorBody } from "../openai-error.ts";
 import { OPENAI_MANNERS } from "../openai-manners.ts";
 import type { WireFormat } from "../wire.ts";
 import { chatJson, chatSteps } from "./answer.ts";
@@ -30,7 +31,10 @@ const MANNERS: Manners = {
 /** How Cohere says what went wrong. */
 export const cohereVoice: Pick<WireFormat, "manners" | "errorBody" | "errorStep" | "endStep"> = {
   manners: MANNERS,
-  errorBody: (refused) => JSON.stringify({ id: "00000000-0000-4000-8000-000000000000", message: said(refused)[1] }),
+  errorBody: (refused) =>
+    refused.shape === undefined
+      ? JSON.stringify({ id: "00000000-0000-4000-8000-000000000000", message: said(refused)[1] })
+      : openAiErrorBody(refused),
   errorStep: (refused) => {
     const delta = { finish_reason: "ERROR", error: said(refused)[1] };
     return { kind: "finish", event: "message-end", data: JSON.stringify({ type: "message-end", delta }) };

@@ -1,7 +1,9 @@
+import { checkBearer } from "../auth.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Manners } from "../manners.ts";
 import { type Problem, type ProblemKind, problem } from "../models/problem.ts";
 import { openAiEmbeddings } from "../openai-embeddings.ts";
+import { openAiErrorBody } from "../openai-error.ts";
 import { OPENAI_MANNERS } from "../openai-manners.ts";
 import type { WireFormat } from "../wire.ts";
 import { chatJson, chatSteps, DONE } from "./answer.ts";
@@ -26,6 +28,7 @@ const SAID: Readonly<Partial<Record<ProblemKind, readonly [type: string, code: s
 
 const MANNERS: Manners = {
   ...OPENAI_MANNERS,
+  checkKey: (exchange, required) => checkBearer(exchange, required !== false),
   headers: ({ requestId }) => ({ "mistral-correlation-id": requestId }),
   unreadable: problem("invalid_request", 422, "JSON decode error", { param: "body", type: "json_invalid" }),
   modelless: problem("invalid_request", 422, "Field required", { param: "body.model", type: "missing" }),
@@ -63,7 +66,9 @@ export function mistralCall({ path }: Exchange): WireFormat | null {
 }
 
 /** A 422 lists what is wrong where; a bad key is a word; all else is flat. */
-function errorBody({ kind, status, message, param, type, code, stock }: Problem): string {
+function errorBody(refused: Problem): string {
+  const { kind, status, message, param, type, code, stock } = refused;
+  if (refused.shape !== undefined) return openAiErrorBody(refused);
   if (status === 422) {
     return JSON.stringify({
       detail: [{ type: type ?? "value_error", loc: (param ?? "body").split("."), msg: message }],

@@ -44,6 +44,9 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   const { quirks } = target;
   const fields = new Set<string>();
   for (const field of quirks.refuses ?? []) if (ASKS[field](request)) fields.add(field);
+  for (const [field, models] of Object.entries(quirks.refusesFor ?? {}) as [MeaningField, RegExp][]) {
+    if (models.test(target.traitsOf ?? target.model) && ASKS[field](request)) fields.add(field);
+  }
   if (quirks.jsonSchema === false && request.responseFormat?.type === "json_schema") fields.add("response_format");
   if (request.stop.length > (quirks.stopMax ?? STOP_MAX)) fields.add("stop");
   if ((request.temperature ?? 0) > (quirks.temperatureMax ?? TEMPERATURE_MAX)) fields.add("temperature");

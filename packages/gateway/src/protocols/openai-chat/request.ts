@@ -70,12 +70,12 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
-export function passRequest(call: Call, target: Target, dropped: Set<string> = new Set()): Buffer {
+export function passRequest(call: Call, target: Target, dropped?: Set<string>): Buffer {
   const edits = new Map<string, Edit>();
   const { maxTokensField, strict } = target.quirks;
   if (maxTokensField) renameCap(call.body, maxTokensField, edits);
   const held = strict?.["openai-chat"];
-  if (held) strictSplice(call, held, edits, dropped);
+  if (held) strictSplice(call, held, edits, dropped ?? new Set());
   return spliceRequest(call, target, edits);
 }
 

@@ -19,8 +19,8 @@ import {
   type Target,
   tokenCount,
 } from "../protocol.ts";
-import { INSISTS_ON_BASE64 } from "./base64.ts";
 import { strictEdits } from "../strict-body.ts";
+import { INSISTS_ON_BASE64 } from "./base64.ts";
 import { embeddingTranslation } from "./translation.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -96,14 +96,14 @@ function checkInput(input: unknown): void {
   });
 }
 
-function passRequest(call: Call, { model, quirks }: Target, dropped: Set<string> = new Set()): Buffer {
+function passRequest(call: Call, { model, quirks }: Target, dropped?: Set<string>): Buffer {
   const edits = new Map<string, Edit>();
   const additions: string[] = [];
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
   else additions.push(`"model":${JSON.stringify(model)}`);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   const strict = quirks.strict?.["openai-embeddings"];
-  if (strict) strictEdits(call, strict, edits, dropped);
+  if (strict) strictEdits(call, strict, edits, dropped ?? new Set());
   return editMembers(call.raw, call.members, edits, additions);
 }
 
