@@ -254,3 +254,33 @@ test("a key that a probe finds refused is looked for anew, before any client mee
     await vault.stop();
   }
 });
+
+test("a server that lists its models to anybody has a new key tried by a generation: on record, and nobody's", async () => {
+  const vault = await startVault();
+  vault.secrets.set("llm", { openai: "sk-old-11111111" });
+  const upstream = await startKeyedUpstream("sk-old-11111111", "sk-new-22222222");
+  gateway = await startTestGateway({
+    config: keyedConfig(upstream.url, { gateway: "secret_refresh: 1s" }).replace(
+      "kind: openai,",
+      "kind: openai-compatible,",
+    ),
+    variables: vaultVariables(vault),
+  });
+  try {
+    vault.secrets.set("llm", { openai: "sk-new-22222222" });
+    const [row] = await until("the trial on record", async () => {
+      const rows = await probeRows("main");
+      return rows.length > 0 && rows;
+    });
+    expect(row).toMatchObject({ status: "ok", tenant: "", alias: null, usage: { input_tokens: 7, output_tokens: 3 } });
+    expect(row?.attempts).toMatchObject([{ credential: { name: "up", generation: 2, owner: "shared" } }]);
+    await until("the new key to be in use", async () => {
+      const response = await gateway.post({ model: "default", messages: [{ role: "user", content: "hi" }] });
+      const { attempts } = await gateway.row(response.headers.get("x-request-id") ?? "");
+      return attempts[0]?.credential?.generation === 2;
+    });
+  } finally {
+    await upstream.close();
+    await vault.stop();
+  }
+});

@@ -138,12 +138,7 @@ describe("units and closed sets", () => {
       "routes.default.keepalive",
       "`of` is not a duration",
     ],
-    [
-      "an unimplemented kind",
-      provider("x: { kind: ▸ai-sdk }"),
-      "providers.x.kind",
-      "is not implemented by this build",
-    ],
+    ["an unimplemented kind", provider("x: { kind: ▸ai-sdk }"), "providers.x.kind", "is not implemented by this build"],
     [
       "a misspelt kind",
       provider("x: { kind: ▸openai-compatble }"),

@@ -99,7 +99,8 @@ describe("a model's end", () => {
     expect(lines(await loadText(deployed("", "gpt-5-2025-08-07")))).toEqual([
       "2:42 warning deployments.d.model: `gpt-5-2025-08-07` retires on 2026-12-11, in 11 days; name its successor",
     ]);
-    const text = "providers: { up: { kind: openai, api_key: 'env:UP_KEY' } }\nroutes: { a: { chain: [up/o3-2025-04-16] } }";
+    const text =
+      "providers: { up: { kind: openai, api_key: 'env:UP_KEY' } }\nroutes: { a: { chain: [up/o3-2025-04-16] } }";
     expect(lines(await loadText(text))).toEqual([
       "2:24 warning routes.a.chain[0]: `o3-2025-04-16` retires on 2026-12-11, in 11 days; name its successor",
     ]);

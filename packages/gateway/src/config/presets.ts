@@ -81,7 +81,8 @@ const PRESETS: Readonly<Record<PresetName, Omit<Preset, "name">>> = {
   groq: { ...vendor("https://api.groq.com/openai/v1", "GROQ_API_KEY"), maxTokensField: "max_completion_tokens" },
   together: vendor("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
   fireworks: { ...vendor("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"), maxTokensField: null },
-  deepseek: vendor("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+  // Its Responses API is known at the bare host alone, where the rest is, too.
+  deepseek: { ...vendor("https://api.deepseek.com", "DEEPSEEK_API_KEY"), apis: BOTH },
   // completion_tokens of a chat answer leaves reasoning out: 12 prompt + 1 completion + 290 reasoning = 303 total.
   xai: {
     ...vendor("https://api.x.ai/v1", "XAI_API_KEY"),

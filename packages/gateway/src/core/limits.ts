@@ -24,6 +24,8 @@ export const LIMITS = {
   upstreamErrorBytesMax: 64 * KIB,
   /** One SSE event of an upstream: images and audio come in single events. */
   sseEventBytesMax: 16 * MIB,
+  /** A translated stream, as much as its writer may have to keep: some dialects repeat the whole answer at its end. */
+  translatedStreamBytesMax: 64 * MIB,
   /** Choices of a stream, and tool calls of a choice: each is remembered until the stream ends. */
   streamItemsMax: 4_096,
   /** Bytes of a stream held for a client that does not read, before the upstream is paused. */

@@ -190,21 +190,6 @@ export type MeaningField =
   | "presence_penalty"
   | "seed";
 
-/** Fields that only hint or attribute: adapted, or dropped and listed in `x-sluicegate-dropped`. */
-export type HintField =
-  | "reasoning"
-  | "reasoning_history"
-  | "cache_control"
-  | "parallel_tool_calls"
-  | "metadata"
-  | "user"
-  | "service_tier"
-  | "verbosity"
-  | "prompt_cache_key"
-  | "image_detail"
-  | "strict"
-  | "name";
-
 /** A field of the client's dialect that has no place in the canonical form. */
 export interface ForeignField {
   /** In the client's words: `logit_bias`, `tools[2]`, `anthropic-beta`. */

@@ -72,10 +72,10 @@ export class Prober {
   }
 
   #target(deployment: Deployment, { kind, preset, baseUrl }: ProviderConfig, probe: ProbeConfig): ProbeTarget {
-    const { name, provider, model, sentAs, api } = deployment;
+    const { name, provider, model, sentAs, api, capabilities } = deployment;
     return {
       deployment: name,
-      key: JSON.stringify([provider, model, sentAs, api, kind, preset, baseUrl, probe]),
+      key: JSON.stringify([provider, model, sentAs, api, capabilities, kind, preset, baseUrl, probe]),
       everyMs: probe.everyMs,
       failures: probe.failures,
       probe: (cancel) => this.#probe(deployment, probe, cancel),

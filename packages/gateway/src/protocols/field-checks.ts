@@ -52,5 +52,7 @@ export function checkModel(body: Fields): string {
   if (isAbsent(model)) throw missingField("model", "the alias to use, as GET /v1/models lists them");
   if (typeof model !== "string" || model.trim() === "") throw wrongField("model", "a non-empty string");
   if (model.length > 512) throw wrongField("model", "at most 512 characters");
+  // Half a character can be written into no path and no header.
+  if (/\p{Surrogate}/u.test(model)) throw wrongField("model", "valid Unicode");
   return model;
 }

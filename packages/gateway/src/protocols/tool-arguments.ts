@@ -1,8 +1,16 @@
+import { LIMITS } from "../core/limits.ts";
 import { type Fields, isObject } from "./field-checks.ts";
 
-/** A call's arguments as an object: `{}` for none (also for `null`); undefined for text that is no JSON object. */
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/**
+ * A call's arguments as an object: `{}` for none (also for `null`); undefined for text that is no JSON object, or one so deep
+ * that it could not be written again: it is text like any other.
+ */
 export function parsedArguments(text: string): Fields | undefined {
   if (text.trim() === "") return {};
+  if (nestsTooDeep(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     if (value === null) return {};
@@ -29,4 +37,22 @@ export const CUSTOM_TOOL_PARAMETERS = {
 export function customInput(text: string): string {
   const input = parsedArguments(text)?.["input"];
   return typeof input === "string" ? input : text;
+}
+
+/** Deeper than a request's body may be. Looks at every character once. */
+function nestsTooDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) quoted = !quoted;
+    else if (quoted) {
+      if (code === BACKSLASH) at++;
+    }
+    // `[` and `{`, `]` and `}`: 32 apart.
+    else if ((code | 32) === 123) {
+      if (++depth > LIMITS.jsonDepthMax) return true;
+    } else if ((code | 32) === 125) depth--;
+  }
+  return false;
 }

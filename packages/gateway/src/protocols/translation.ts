@@ -6,7 +6,11 @@ import type { Quirks, Target } from "./protocol.ts";
 /** What an encoder made of a canonical request. */
 export interface Encoded {
   body: Buffer;
-  /** Hints that found no place, in the client's words (see `Translation.fieldNames`), for `x-sluicegate-dropped`. */
+  /**
+   * Hints that found no place, for `x-sluicegate-dropped`: paths of foreign fields, and canonical names, which become the client's
+   * words by `fieldNames`: reasoning, reasoning_history, cache_control, parallel_tool_calls, metadata, user, service_tier, verbosity,
+   * prompt_cache_key, image_detail, strict, name.
+   */
   dropped: string[];
   /** Headers the body needs, flat. */
   headers?: string[];

@@ -100,6 +100,10 @@ export class CredentialRing implements Provider {
     return this.#current.provider.protocols;
   }
 
+  get onlyNamed(): readonly Protocol[] {
+    return this.#current.provider.onlyNamed ?? [];
+  }
+
   /** The number of the newest generation, tried or not. */
   get lastGeneration(): number {
     return this.#last;

@@ -96,6 +96,27 @@ describe("a made-up server is a row", () => {
   });
 });
 
+describe("xAI's models that think", () => {
+  const xai = openaiCompatible({ ...CONFIG, preset: "xai" });
+
+  test.each([
+    ["grok-4.5", ["stop", "frequency_penalty", "presence_penalty"]],
+    ["grok-4-1-fast-non-reasoning", []],
+    ["grok-3", []],
+  ])("%s cannot be told %j", (model, fields) => {
+    const raw = Buffer.from(
+      JSON.stringify({
+        ...{ model: "a", messages: [{ role: "user", content: "hi" }], stop: "x" },
+        ...{ frequency_penalty: 1, presence_penalty: 1 },
+      }),
+    );
+    const header = (name: string): string | undefined => (name === "content-type" ? "application/json" : undefined);
+    const crossing = openCrossing(openaiChat, openaiChat.decodeRequest({ raw, header, path: { query: "" } }));
+    const target = { model, quirks: xai.quirks, maxOutputTokens: null };
+    expect(crossing?.inexpressible(openaiChat, target)).toEqual(fields);
+  });
+});
+
 describe("a server without a preset", () => {
   const provider = openaiCompatible({ ...CONFIG, baseUrl: "http://127.0.0.1:9/v1" });
 

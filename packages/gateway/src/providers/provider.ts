@@ -164,7 +164,7 @@ export function spokenBy(provider: Provider, { model, api }: Pick<Deployment, "m
 }
 
 /** The request with its credential: at once where that is at hand. */
-export function signed(authenticator: Authenticator, plain: UpstreamRequest): Omit<Prepared, "dropped"> {
+function signed(authenticator: Authenticator, plain: UpstreamRequest): Omit<Prepared, "dropped"> {
   const credential: { use: CredentialUse | null } = { use: null };
   const finish = ({ headers, use }: Authenticated): UpstreamRequest => {
     credential.use = use;

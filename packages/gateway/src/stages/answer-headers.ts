@@ -54,7 +54,7 @@ export function servedHeaders(served: Served): string[] {
     HEADERS.overheadMs,
     String(served.overheadMs),
   );
-  if (dropped.length > 0) headers.push(HEADERS.dropped, headerSafe(dropped.join(", ")).slice(0, DROPPED_CHARS_MAX));
+  if (dropped.length > 0) headers.push(HEADERS.dropped, droppedWords(dropped));
   if (deployment.retires) headers.push(...retirementHeaders(deployment.retires));
   if (served.costMicroUsd !== null) headers.push(HEADERS.costUsd, usdString(served.costMicroUsd));
   return headers;
@@ -64,7 +64,7 @@ export function servedHeaders(served: Served): string[] {
 const NOTICE_MS = 30 * 86_400_000;
 
 /** Since when a model is on its way out, as a structured date (RFC 9745), and its end, as an HTTP date (RFC 8594). */
-export function retirementHeaders({ atMs, announcedMs }: RetirementDay): string[] {
+function retirementHeaders({ atMs, announcedMs }: RetirementDay): string[] {
   const since = announcedMs ?? atMs - NOTICE_MS;
   return ["deprecation", `@${Math.floor(since / 1_000)}`, "sunset", new Date(atMs).toUTCString()];
 }
@@ -89,7 +89,17 @@ export function metadataOf(served: Served): Record<string, unknown> {
   };
 }
 
-/** Model and alias names may hold anything; a header may not. */
+/** As many of the names as fit. */
+function droppedWords(dropped: readonly string[]): string {
+  let words = "";
+  for (const name of dropped) {
+    if (words.length >= DROPPED_CHARS_MAX) break;
+    words += (words === "" ? "" : ", ") + name.slice(0, DROPPED_CHARS_MAX);
+  }
+  return headerSafe(words).slice(0, DROPPED_CHARS_MAX);
+}
+
+/** Names of models, aliases and fields may hold anything, half a character too; a header may not. */
 function headerSafe(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd"));
 }

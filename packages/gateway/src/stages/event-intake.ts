@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { joined } from "../core/joined.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { EventSplitter, StreamEvent } from "../core/stream-event.ts";
-import type { StreamFailure } from "../core/stream-part.ts";
+import type { StreamFailure, StreamPart } from "../core/stream-part.ts";
 import { missingBlankLine, SseSplitter } from "../http/sse-splitter.ts";
 import { holdsError } from "../protocols/error-facts.ts";
 import { isObject } from "../protocols/field-checks.ts";
@@ -55,6 +55,8 @@ export class EventIntake {
   readonly #splitter: EventSplitter;
   readonly #reader: StreamReader;
   #said: StreamFailure | null = null;
+  /** Bytes that a translated stream may make its writer keep. */
+  #weight = 0;
   /** The upstream's end mark has come; what comes behind it is nothing. */
   sawTerminator = false;
   /** The end mark is among the bytes that went on. */
@@ -88,6 +90,13 @@ export class EventIntake {
     });
   }
 
+  /** Writers keep what a dialect says only once it is whole, or repeats at its end: held to what a whole answer may be. */
+  #weigh(event: StreamEvent, parts: readonly StreamPart[]): void {
+    this.#weight += weightOf(event, parts);
+    if (this.#weight > LIMITS.translatedStreamBytesMax)
+      throw new Error(`the stream says more than the ${LIMITS.translatedStreamBytesMax} bytes that can be translated`);
+  }
+
   #take(read: (forward: Buffer[]) => void): Taken {
     const forward: Buffer[] = [];
     let broken: string | null = null;
@@ -109,6 +118,7 @@ export class EventIntake {
       return;
     }
     const reading = this.#reader.read(data, event.name);
+    if (writer) this.#weigh(event, reading.parts);
     for (const part of reading.parts) {
       if (part.type !== "error") {
         meterPart(this.#meter, part, this.#clock.monotonic());
@@ -134,6 +144,21 @@ export class EventIntake {
     // What follows an end mark is not waited for: where its last CRLF was cut in two, the LF is still to come.
     if (reading.terminator && HALF_CRLF.test(event.raw.toString("latin1", event.raw.length - 2))) forward.push(LF);
   }
+}
+
+/** What a piece of an answer costs in memory beside its characters, in bytes. */
+const PART_BYTES = 64;
+
+/** What a writer may have to keep of an event: its text, or all of it where it says more than text. */
+function weightOf({ raw }: StreamEvent, parts: readonly StreamPart[]): number {
+  let weight = parts.length * PART_BYTES;
+  let plain = true;
+  for (const part of parts) {
+    if (part.type === "text" || part.type === "refusal" || part.type === "tool_arguments") weight += part.text.length;
+    else if (part.type !== "usage" && part.type !== "finish" && part.type !== "tool_end") plain = false;
+    if (part.type === "text" && part.logprobs) plain = false;
+  }
+  return plain ? weight : weight + raw.length;
 }
 
 /** Google and servers of open models say an error inside a stream as JSON without a field's name: to SSE, lines to skip. */

@@ -92,6 +92,15 @@ export function route(runtime: Runtime, caller: Caller, client: Protocol, call: 
   };
 }
 
+/** A client can send any number of fields that a deployment has no word for; an error names some. */
+const LOST_NAMED_MAX = 16;
+const LOST_CHARS_MAX = 120;
+
+function namesOf(lost: readonly string[]): string {
+  const named = lost.slice(0, LOST_NAMED_MAX).map((name) => name.slice(0, LOST_CHARS_MAX));
+  return named.join(", ") + (lost.length > named.length ? ` and ${lost.length - named.length} more` : "");
+}
+
 /** What the gates look at. */
 interface Asked {
   client: Protocol;
@@ -141,8 +150,8 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
     return { deployment: deployment.name, gate: "context", reason, overflow };
   }
   if (lost.length > 0 && !asked.dropUnsupported) {
-    const reason = `${protocol.api} cannot express ${lost.join(", ")}`;
-    return { deployment: deployment.name, gate: "expressibility", reason, fields: lost };
+    const reason = `${protocol.api} cannot express ${namesOf(lost)}`;
+    return { deployment: deployment.name, gate: "expressibility", reason, fields: lost.slice(0, LOST_NAMED_MAX) };
   }
   return { deployment, provider, protocol, crossing, ...keysOf(runtime, caller.tenant.name, deployment) };
 }

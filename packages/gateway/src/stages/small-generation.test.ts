@@ -20,6 +20,7 @@ providers:
   cohere: { kind: cohere, api_key: env:KEY }
   mistral: { kind: mistral, api_key: env:KEY }
   vllm: { kind: openai-compatible, preset: vllm, base_url: http://127.0.0.1:8000/v1 }
+  own: { kind: openai-compatible, base_url: http://127.0.0.1:8001/v1 }
   sim: { kind: simulator, base_url: http://127.0.0.1:9100/v1 }
 routes: { default: { chain: [sim/echo] } }
 `;
@@ -70,6 +71,8 @@ test.each([
   ["mistral", "mistral-large-2411", null, "openai-chat", { messages: said, max_tokens: 8 }],
   ["vllm", "llama-3.1-8b", null, "openai-chat", { messages: said, max_completion_tokens: 8 }],
   ["vllm", "nomic-embed-text", null, "openai-embeddings", { input: ["Hi"] }],
+  ["own", "llama-3.1-8b", null, "openai-chat", { messages: said }],
+  ["own", "llama-3.1-8b", "responses", "openai-responses", { max_output_tokens: 16 }],
   ["sim", "echo", null, "openai-chat", { messages: said }],
 ] as const)("of %s, %s (api %s) is asked by %s", async (name, model, api, by, body) => {
   const asked = await sent((await providers()).get(name), deploymentOf(name, model, api));
@@ -85,6 +88,16 @@ test("the cap is what was asked for, where the API takes one that small", async 
     return body?.["max_completion_tokens"] ?? body?.["max_output_tokens"];
   };
   expect([await cap(null, 1), await cap("responses", 1), await cap("responses", 40)]).toEqual([1, 16, 40]);
+});
+
+test("what is said of its capabilities goes before its name", async () => {
+  const vllm = (await providers()).get("vllm");
+  const by = async (model: string, capabilities: Deployment["capabilities"] & object): Promise<string | undefined> =>
+    (await sent(vllm, { ...deploymentOf("vllm", model), capabilities }))?.by;
+  expect(await by("bge-m3", ["embeddings"])).toBe("openai-embeddings");
+  expect(await by("embedded-systems-chat", ["tools"])).toBe("openai-chat");
+  expect(await by("plain", [])).toBe("openai-chat");
+  expect(await by("whisper-large-v3", ["transcription"])).toBeUndefined();
 });
 
 test("a model with neither chat nor vectors is asked nothing", async () => {

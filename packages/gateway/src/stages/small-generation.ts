@@ -1,11 +1,11 @@
 import type { Deployment } from "../config/snapshot.ts";
-import type { Call } from "../core/call.ts";
+import type { Call, Capability } from "../core/call.ts";
 import { LIMITS } from "../core/limits.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import { openaiEmbeddings } from "../protocols/openai-embeddings/index.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { type Crossing, openCrossing, translates } from "../protocols/translate.ts";
-import type { Provider } from "../providers/provider.ts";
+import { type Provider, spokenBy } from "../providers/provider.ts";
 
 /** A call that costs next to nothing and still makes the model work, on its way to one deployment. */
 export interface SmallGeneration {
@@ -16,8 +16,10 @@ export interface SmallGeneration {
   crossing: Crossing;
 }
 
-/** Models that make vectors, where the provider's protocols do not tell them from those that talk. */
+/** Models that make vectors, where neither the provider's protocols nor `capabilities` tell them from those that talk. */
 const EMBEDS = /embed/i;
+/** What a model that can do nothing else is not asked to talk for. */
+const MEDIA: readonly Capability[] = ["images", "speech", "transcription"];
 const TEXT = "Hi";
 
 /**
@@ -25,17 +27,27 @@ const TEXT = "Hi";
  * chats, a vector of two letters from a model that makes vectors. Null: it does neither.
  */
 export function smallGeneration(
-  provider: Pick<Provider, "protocols" | "protocolsOf">,
-  { model, api }: Pick<Deployment, "model" | "api">,
+  provider: Provider,
+  deployment: Deployment,
   maxOutputTokens: number = LIMITS.smallOutputTokensDefault,
 ): SmallGeneration | null {
-  const spoken = provider.protocolsOf?.(model) ?? provider.protocols;
+  const { model, api } = deployment;
+  const spoken = spokenBy(provider, deployment);
   const chat = reached(spoken, openaiChat, api);
   const embeddings = reached(spoken, openaiEmbeddings, null);
-  if (embeddings && (!chat || EMBEDS.test(model))) return asked(openaiEmbeddings, embeddings, { model, input: TEXT });
-  if (!chat) return null;
+  if (embeddings && (!chat || makesVectors(deployment)))
+    return asked(openaiEmbeddings, embeddings, { model, input: TEXT });
+  if (!chat || makesMediaOnly(deployment)) return null;
   const max_tokens = Math.max(maxOutputTokens, chat.leastOutputTokens ?? 1);
   return asked(openaiChat, chat, { model, messages: [{ role: "user", content: TEXT }], max_tokens });
+}
+
+function makesVectors({ model, capabilities }: Deployment): boolean {
+  return capabilities?.includes("embeddings") ?? EMBEDS.test(model);
+}
+
+function makesMediaOnly({ capabilities = [] }: Deployment): boolean {
+  return capabilities.length > 0 && capabilities.every((one) => MEDIA.includes(one));
 }
 
 function reached(spoken: readonly Protocol[], client: Protocol, api: string | null): Protocol | undefined {

@@ -80,7 +80,7 @@ export const RESPONSES_SOURCES: readonly MatrixSource[] = [
   { ...source("azure-responses", "responses", "azure-openai"), path: () => "/openai/v1/responses" },
   source("xai-responses", "responses", "openai-compatible", "xai"),
   source("openrouter-responses", "responses", "openai-compatible", "openrouter"),
-  source("deepseek-responses", "responses", "openai-compatible", "vllm"),
+  source("deepseek-responses", "responses", "openai-compatible", "deepseek"),
   source("bedrock-mantle-responses", "responses", "openai-compatible", "vllm"),
   source("local-responses", "responses", "openai-compatible", "vllm"),
 ];

@@ -72,7 +72,8 @@ function withoutLateThoughts(blocks: readonly Block[]): Block[] {
     else if (block.type === "text" && last?.type === "text" && late.length > 0)
       kept[kept.length - 1] = { ...last, text: last.text + block.text };
     else {
-      kept.push(...late, block);
+      for (const thought of late) kept.push(thought);
+      kept.push(block);
       late = [];
     }
   }

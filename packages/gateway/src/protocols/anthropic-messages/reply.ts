@@ -3,6 +3,7 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Choice, Reply } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
 import { textBlock, textOf, toolCall } from "./canonical-blocks.ts";
@@ -51,7 +52,7 @@ export function decodeReply(body: Buffer): Reply {
 function blocksOf(block: Fields, index: number, annotations: Annotation[]): Block[] {
   switch (block["type"]) {
     case "text": {
-      if (Array.isArray(block["citations"])) annotations.push(...block["citations"].filter(isObject).map(annotationOf));
+      if (Array.isArray(block["citations"])) pushAll(annotations, block["citations"].filter(isObject).map(annotationOf));
       return [{ type: "text", text: textBlock(block).text }];
     }
     case "thinking": {

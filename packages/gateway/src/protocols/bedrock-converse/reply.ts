@@ -5,6 +5,7 @@ import { classifyAwsFailure } from "../aws-error.ts";
 import { holdsError } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -98,7 +99,7 @@ function thoughts(content: Fields): Block[] {
 }
 
 function cited({ content, citations }: Fields, annotations: Annotation[]): Block[] {
-  if (Array.isArray(citations)) annotations.push(...citations.filter(isObject).map(annotationOf));
+  if (Array.isArray(citations)) pushAll(annotations, citations.filter(isObject).map(annotationOf));
   const texts = Array.isArray(content) ? content.flatMap((part) => (isObject(part) ? (part["text"] ?? []) : [])) : [];
   return [{ type: "text", text: texts.join("") }];
 }

@@ -30,7 +30,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
 }
 
 /** What an answer that ended in an error says of it. */
-export function failureBody(reply: Fields): Buffer {
+function failureBody(reply: Fields): Buffer {
   const error = reply["error"] ?? reply["message"];
   const said =
     typeof error === "string" && error !== "" ? error : `the answer ended with ${String(reply["finish_reason"])}`;

@@ -1,5 +1,6 @@
 import type { Annotation } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
+import { pushAll } from "../push-all.ts";
 import { DIALECT, pick, pickList, pickObject, pickString } from "./fields.ts";
 
 /** Members that stand beside a candidate's content and that only Google has. */
@@ -17,8 +18,8 @@ export function readAnnotations(candidate: Fields, ascii: boolean): Annotation[]
     const value = pickObject(candidate, name);
     if (!value || Object.keys(value).length === 0) continue;
     opaque[name] = value;
-    if (name === "groundingMetadata") found.push(...groundingCitations(value, ascii));
-    if (name === "citationMetadata") found.push(...plainCitations(value, ascii));
+    if (name === "groundingMetadata") pushAll(found, groundingCitations(value, ascii));
+    if (name === "citationMetadata") pushAll(found, plainCitations(value, ascii));
   }
   if (Object.keys(opaque).length > 0) found.push({ type: "opaque", dialect: DIALECT, value: opaque });
   return found;

@@ -9,6 +9,7 @@ import type {
 } from "../../core/message.ts";
 import { documentWords } from "../document-words.ts";
 import { type Fields, isObject } from "../field-checks.ts";
+import { pushAll } from "../push-all.ts";
 import { argumentsObject } from "../tool-arguments.ts";
 import { unshowable } from "./expressible.ts";
 import { DIALECT } from "./fields.ts";
@@ -43,7 +44,7 @@ export function encodeContents(
     const parts = partsOf(message, traits, dropped);
     if (parts.length === 0) continue;
     const last = contents[contents.length - 1];
-    if (last?.role === role) last.parts.push(...parts);
+    if (last?.role === role) pushAll(last.parts, parts);
     else contents.push({ role, parts });
   }
   if (contents[0]?.role !== "user") contents.unshift({ role: "user", parts: [{ text: OPENING }] });

@@ -4,7 +4,7 @@ import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 export const DIALECT = "gemini-generate";
 
 /** `thinkingConfig` → `thinking_config`. */
-export function snakeCase(name: string): string {
+function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

@@ -43,27 +43,33 @@ export class PartialArgs {
     const steps = stepsOf(path);
     const last = steps.pop();
     if (last === undefined) return;
-    if (++this.#places > LIMITS.streamItemsMax) throw new Error(`a tool call in over ${LIMITS.streamItemsMax} pieces`);
+    this.#count(1);
     let holder: Fields | unknown[] = this.#root;
     steps.forEach((step, index) => {
-      holder = child(holder, step, steps[index + 1] ?? last);
+      holder = this.#child(holder, step, steps[index + 1] ?? last);
     });
-    if (typeof text === "string") {
-      this.#strings.set(path, { holder, key: last, pieces: [text] });
-      (holder as Fields)[last] = text;
-    } else {
-      (holder as Fields)[last] = givenValue(piece);
-    }
+    if (typeof text === "string") this.#strings.set(path, { holder, key: last, pieces: [text] });
+    this.#put(holder, last, typeof text === "string" ? text : givenValue(piece));
   }
-}
 
-function child(holder: Fields | unknown[], step: string | number, next: string | number): Fields | unknown[] {
-  const at = holder as Fields;
-  const found = Object.hasOwn(at, step) ? at[step] : undefined;
-  if (isObject(found) || Array.isArray(found)) return found;
-  const made: Fields | unknown[] = typeof next === "number" ? [] : {};
-  at[step] = made;
-  return made;
+  #child(holder: Fields | unknown[], step: string | number, next: string | number): Fields | unknown[] {
+    const found = Object.hasOwn(holder, step) ? (holder as Fields)[step] : undefined;
+    if (isObject(found) || Array.isArray(found)) return found;
+    const made: Fields | unknown[] = typeof next === "number" ? [] : {};
+    this.#put(holder, step, made);
+    return made;
+  }
+
+  #put(holder: Fields | unknown[], key: string | number, value: unknown): void {
+    // What an index leaps over is written as so many nulls.
+    if (Array.isArray(holder) && typeof key === "number") this.#count(Math.max(0, key - holder.length));
+    (holder as Fields)[key] = value;
+  }
+
+  #count(places: number): void {
+    this.#places += places;
+    if (this.#places > LIMITS.streamItemsMax) throw new Error(`a tool call in over ${LIMITS.streamItemsMax} pieces`);
+  }
 }
 
 /** The steps of a JSON path of names and indices: `$.a.b[0]`, `$['a b']`. */

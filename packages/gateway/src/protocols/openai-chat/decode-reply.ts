@@ -3,6 +3,7 @@ import type { Annotation, Block, Choice, Reply, ToolCallBlock } from "../../core
 import { madeCallId } from "../call-ids.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
 import { opaque, readAnnotation, readMedia } from "./annotations.ts";
@@ -61,8 +62,8 @@ function readAnswer(message: Fields): { blocks: Block[]; annotations: Annotation
     else annotations.push(opaque({ content: [piece] }));
   }
   if (typeof refusal === "string" && refusal !== "") blocks.push({ type: "refusal", text: refusal });
-  if (Array.isArray(message["annotations"])) annotations.push(...message["annotations"].map(readAnnotation));
-  annotations.push(...readMedia(message));
+  if (Array.isArray(message["annotations"])) pushAll(annotations, message["annotations"].map(readAnnotation));
+  pushAll(annotations, readMedia(message));
   return { blocks, annotations };
 }
 

@@ -11,6 +11,7 @@ import type {
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { pushAll } from "../push-all.ts";
 import { unwrapSignature } from "../signature.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { mediaSource } from "./media.ts";
@@ -90,7 +91,7 @@ function readItem(item: Fields, path: string, reading: Reading): void {
 function readMessage(item: Fields, path: string, reading: Reading): void {
   const role = item["role"] === "developer" ? "system" : item["role"];
   const blocks = partsOf(item["content"], `${path}.content`);
-  if (role === "assistant") turn(reading, "assistant").push(...blocks);
+  if (role === "assistant") pushAll(turn(reading, "assistant"), blocks);
   else if (role === "user" || role === "system") reading.messages.push({ role, blocks });
   else {
     const shown = JSON.stringify(String(role).slice(0, 40));

@@ -63,9 +63,9 @@ function isStrict(schema: unknown): boolean {
   if (!isObject(schema)) return schema === null || typeof schema !== "object" || schemaList(schema);
   const properties = isObject(schema["properties"]) ? schema["properties"] : null;
   if (schema["type"] === "object" || properties) {
-    const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+    const required = new Set<unknown>(Array.isArray(schema["required"]) ? schema["required"] : []);
     const names = Object.keys(properties ?? {});
-    if (schema["additionalProperties"] !== false || !names.every((name) => required.includes(name))) return false;
+    if (schema["additionalProperties"] !== false || !names.every((name) => required.has(name))) return false;
   }
   return (
     ["items", "anyOf", "allOf", "oneOf"].every((key) => isStrict(schema[key] ?? null)) &&

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Block, CanonicalRequest, Reasoning, Tool, ToolChoice } from "../../core/message.ts";
 import { objectParameters } from "../object-parameters.ts";
 import type { Target } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import { sentToolName } from "../tool-names.ts";
 import type { Encoded } from "../translation.ts";
 import { holdsOwnThoughts, inputItems } from "./encode-items.ts";
@@ -25,7 +26,7 @@ export function inexpressible(request: CanonicalRequest, { quirks }: Target): st
   ];
   for (const [field, used] of lacks) if (used) fields.push(field);
   for (const { role, blocks } of request.messages) {
-    for (const block of blocks) fields.push(...blockFields(block, role === "assistant"));
+    for (const block of blocks) pushAll(fields, blockFields(block, role === "assistant"));
   }
   for (const tool of request.tools) if (tool.type === "hosted" && tool.dialect !== DIALECT) fields.push(tool.path);
   for (const { path, meaning } of request.foreign) if (meaning) fields.push(path);

@@ -6,6 +6,7 @@ import type { FinishReason } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
 import { readAnnotation, readItemAnnotation } from "./annotations.ts";
@@ -49,7 +50,7 @@ export function decodeReply(body: Buffer): Reply {
   const annotations: Annotation[] = [];
   const blocks = output.flatMap((item) => {
     const found = itemBlocks(item, annotations, logprobs);
-    if (found.length === 0) annotations.push(...readItemAnnotation(item));
+    if (found.length === 0) pushAll(annotations, readItemAnnotation(item));
     return found;
   });
   return {

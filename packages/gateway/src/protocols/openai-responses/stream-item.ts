@@ -1,3 +1,4 @@
+import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { readToolName } from "../tool-names.ts";
@@ -59,8 +60,11 @@ export class StreamItem {
     const text = typeof value === "string" ? value : isObject(value) ? JSON.stringify(value) : "";
     if (this.#ended) return;
     if (of === "call") {
-      if (!this.#call) this.#early = whole ? text : this.#early + text;
-      else this.#sayArguments(whole ? text.slice(this.#count("call")) : text, parts);
+      if (!this.#call) {
+        this.#early = whole ? text : this.#early + text;
+        if (this.#early.length > LIMITS.preambleBytesMax) throw new Error("a tool call sends arguments and no name");
+      }
+      if (this.#call) this.#sayArguments(whole ? text.slice(this.#count("call")) : text, parts);
       return;
     }
     const place = placeOf(of, event);
@@ -128,6 +132,8 @@ export class StreamItem {
   ): void {
     if (text === "" && !logprobs) return;
     const first = !this.#said.has(place);
+    if (first && this.#said.size === LIMITS.streamItemsMax)
+      throw new Error(`an item with over ${LIMITS.streamItemsMax} parts`);
     this.#said.set(place, this.#count(place) + text.length);
     if (of === "reasoning") {
       const gap = first && this.#reasoned ? PARAGRAPH : "";

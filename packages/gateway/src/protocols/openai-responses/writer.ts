@@ -3,6 +3,7 @@ import type { Choice, Reply } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import type { Fields } from "../field-checks.ts";
 import { mergeUsage } from "../protocol.ts";
+import { pushAll } from "../push-all.ts";
 import type { Shown, StreamWriter } from "../translation.ts";
 import { Output } from "./output.ts";
 import { type Progress, responseObject, statusOf } from "./response-object.ts";
@@ -108,9 +109,9 @@ function partsOf({ blocks, annotations, logprobs, finish }: Choice): StreamPart[
       }
       default:
     }
-    if (index === lastText) parts.push(...citations);
+    if (index === lastText) pushAll(parts, citations);
   });
-  if (lastText === -1) parts.push(...citations);
+  if (lastText === -1) pushAll(parts, citations);
   parts.push({ type: "finish", choice: 0, reason: finish ?? "stop" });
   return parts;
 }
