@@ -10,6 +10,7 @@ const gateway = join(root, "packages", "gateway", "src");
 const LAYERS: Readonly<Record<string, number>> = {
   cli: 0,
   admin: 2,
+  probes: 2.5,
   stages: 3,
   providers: 4,
   protocols: 5,

@@ -49,7 +49,10 @@ export function frontDoor(plane: DataPlane, control: ControlDoor): (exchange: Ex
     refuse(
       plane,
       exchange,
-      new GatewayError("not_found", `there is nothing at ${exchange.path.slice(0, 120)}; clients call ${paths}`),
+      new GatewayError(
+        "not_found",
+        `there is nothing at ${exchange.path.slice(0, 120)}; clients call ${paths}; people open /console`,
+      ),
     );
   };
 }

@@ -45,7 +45,8 @@ export interface Gateway {
   readonly consoleUrl: string;
   /** Config file, or null without one. */
   readonly source: string | null;
-  readonly aliases: readonly string[];
+  /** The aliases, each with the first deployment of its chain. */
+  readonly routes: readonly { alias: string; first: string }[];
   /** Reads the config again; a bad one changes nothing. */
   reload(): Promise<ReloadResult>;
   close(): Promise<void>;
@@ -100,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       key: dev?.text ?? null,
       consoleUrl: `${app.url}/console?token=${links.issue()}`,
       source: store.source.file,
-      aliases: [...store.current.routes.keys()],
+      routes: [...store.current.routes.values()].map(({ alias, chain }) => ({ alias, first: chain[0] ?? "" })),
       async reload() {
         const result = await store.reload();
         report(result, log);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { at, type Json, listAt } from "./support/loose-json.ts";
 import { testServiceAccount } from "./support/service-account.ts";
+import { until } from "./support/until.ts";
 
 /* Azure OpenAI and Vertex AI as the simulator plays them, tokens and all: it knows nothing of the gateway's codecs. */
 
@@ -36,7 +37,12 @@ keys: [{ id: test, hash: 'KEYHASH', tenant: default }]
 
 beforeAll(async () => {
   const { json } = testServiceAccount("https://nobody.invalid/token");
-  gateway = await startTestGateway({ config: CONFIG, variables: { ENTRA: "secret", GCP: json } });
+  gateway = await startTestGateway({
+    config: CONFIG,
+    variables: { ENTRA: "secret", GCP: json },
+    // Every one of them is counted, however many calls a quick machine makes between two tokens.
+    simulator: { recentRequests: 100_000 },
+  });
 });
 
 afterAll(() => gateway.close());
@@ -153,13 +159,12 @@ test("tokens that have been revoked are fetched anew, and no call fails of it", 
 });
 
 test("tokens that hold for a second serve calls for longer than that", async () => {
-  const begun = performance.now();
   const statuses = new Set<number>();
   const fetched = (): number =>
     gateway.simulator.requests().recent.filter(({ path }) => path === "/t/oauth2/v2.0/token").length;
-  while (fetched() < 3 && performance.now() - begun < 20_000) {
+  await until("a third token", async () => {
     statuses.add((await gateway.post({ model: "brief", messages })).status);
-  }
+    return fetched() >= 3;
+  });
   expect([...statuses]).toEqual([200]);
-  expect(fetched()).toBeGreaterThanOrEqual(3);
 });

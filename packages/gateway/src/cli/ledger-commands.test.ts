@@ -71,7 +71,7 @@ describe("sluicegate spend", () => {
     const { code, out } = await both("spend");
     expect(code).toBe(0);
     expect(out.split("\n")).toEqual([
-      "2026-11-01T00:00:00.000Z to 2026-12-01T00:00:00.000Z",
+      "2026-11-01 to 2026-12-01, UTC",
       "",
       "TENANT  MODEL     REQUESTS  INPUT  CACHED  OUTPUT        USD",
       "acme    sim/echo         1  1,200   1,000     300  $2.345678",

@@ -36,7 +36,10 @@ export async function withLedger<T>(
 
 async function openLocal(context: CliContext, options: SourceOptions): Promise<LedgerReads> {
   const { path, shown, exists } = await ledgerFile(context, options);
-  if (!exists) context.complain(`note: ${shown} does not exist, so there is nothing in it\n`);
+  if (!exists)
+    context.complain(
+      `note: ${shown} does not exist, so there is nothing in it; name the gateway's --data-dir, or its --url\n`,
+    );
   const { openLedgerReader } = await import("../ledger/reader.ts");
   return openLedgerReader(path);
 }

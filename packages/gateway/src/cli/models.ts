@@ -110,10 +110,11 @@ function modelTable(rows: readonly ModelRow[], all: boolean, nowMs: number, cont
   return tableText({ columns, rows: cells }, context);
 }
 
-/** 128000 → `128k`, 1048576 → `1049k`: windows are told in thousands. */
+/** 128000 → `128k`, 1048576 → `1.05M`: windows are told in thousands and millions. */
 function tokens(count: number | null): string | null {
   if (count === null) return null;
-  return count < 1_000 ? String(count) : `${Math.round(count / 1_000)}k`;
+  if (count < 1_000) return String(count);
+  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${Number((count / 1_000_000).toFixed(2))}M`;
 }
 
 function usd(perMillion: number | undefined): string | null {

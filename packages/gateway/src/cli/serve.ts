@@ -38,7 +38,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
   }
   // Before it says that it serves: who reads that may send a signal at once.
   onSignals(gateway);
-  process.stdout.write(banner(gateway));
+  process.stdout.write(banner(gateway, options));
 }
 
 function onSignals(gateway: Gateway): void {

@@ -49,7 +49,7 @@ async function spend(context: CliContext, options: SpendOptions): Promise<number
     context.write(`${JSON.stringify(report, null, 2)}\n`);
     return 0;
   }
-  context.write(`${report.from} to ${report.to}\n\n${spendTable(report, context)}`);
+  context.write(`${momentText(report.from)} to ${momentText(report.to)}, UTC\n\n${spendTable(report, context)}`);
   const unknown = report.total.unknown_cost_requests;
   if (unknown > 0) {
     context.write(
@@ -72,6 +72,11 @@ function spendTable(report: SpendReport, context: CliContext): string {
 function figures(row: SpendFigures): Cell[] {
   const { requests, input_tokens, cached_input_tokens, output_tokens, cost_micro_usd } = row;
   return [...[requests, input_tokens, cached_input_tokens, output_tokens].map(grouped), exactUsd(cost_micro_usd)];
+}
+
+/** The start of a day is its date. */
+function momentText(iso: string): string {
+  return iso.replace(/T00:00:00(?:\.000)?Z$/, "");
 }
 
 function textOf(value: string | number | null | undefined): string | null {

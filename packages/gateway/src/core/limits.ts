@@ -19,6 +19,8 @@ export const LIMITS = {
   /** Nesting of a JSON request body, and its top-level members: each costs an object on top of its bytes. */
   jsonDepthMax: 100,
   jsonMembersMax: 250_000,
+  /** Values of a JSON request body, at any depth: reading one costs far more than its two bytes on the wire. */
+  jsonValuesMax: 500_000,
   /** A JSON answer, or an error body, of an upstream. */
   upstreamBodyBytesMax: 64 * MIB,
   upstreamErrorBytesMax: 64 * KIB,

@@ -23,6 +23,15 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
 
+/**
+ * A member as text: numbers as they are written, "" for what is none. (`String` calls an object's own `toString`, and in JSON
+ * that may be anything.)
+ */
+export function wordOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+}
+
 /** An optional finite number. */
 export function checkNumber(body: Fields, key: string): number | null {
   const value = body[key];

@@ -84,6 +84,8 @@ describe("parseJsonObject", () => {
       ['{"constructor":{"prototype":{"admin":true}}}', "constructor"],
       ['{"prototype":1}', "prototype"],
       ['{"a":[{"b":{"__proto__" : {"admin":true}}}]}', "__proto__"],
+      ['{"a":{"\\u005f\\u005fproto__":{"polluted":1}}}', "__proto__"],
+      ['{"a":{"__pr\\u006Fto__":{"polluted":1}}}', "__proto__"],
     ])("refuses %s, naming it", (text, param) => {
       expect(refused(text)).toMatchObject({ code: "invalid_request", param });
     });
@@ -95,13 +97,6 @@ describe("parseJsonObject", () => {
       '{"tools":[{"parameters":{"properties":{"constructor":{"type":"string"},"prototype":{}}}}]}',
     ])("takes the word where it is only a word: %s", (text) => {
       expect(JSON.stringify(parseJsonObject(Buffer.from(text), JSON_TYPE))).toBe(text);
-    });
-
-    it("changes no object that is not its own", () => {
-      expect(() =>
-        parseJsonObject(Buffer.from('{"a":{"\\u005f\\u005fproto__":{"polluted":1}}}'), JSON_TYPE),
-      ).not.toThrow();
-      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     });
   });
 

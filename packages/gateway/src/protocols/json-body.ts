@@ -1,6 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 import { type Fields, isObject, wrongField } from "./field-checks.ts";
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+const OPEN_BRACKET = 91;
 
 const PROTO = [..."__proto__"].map((char) => `(?:${char}|\\\\u00${char.charCodeAt(0).toString(16)})`).join("");
 const ESCAPED_PROTO = new RegExp(`"${PROTO}"`, "i");
@@ -15,6 +22,7 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
   }
   if (!isUtf8(raw)) throw bad("the request body is not valid UTF-8");
   const text = raw.toString("utf8");
+  if (holdsTooMany(raw)) throw bad(`the request body holds more than ${LIMITS.jsonValuesMax} values; send less at once`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -24,6 +32,30 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
   if (!isObject(value)) throw bad("the request body must be a JSON object");
   refusePrototypeKeys(value, text);
   return value;
+}
+
+/**
+ * Every value but the first stands behind a comma or an opening bracket (with a key before it, or not): those are counted,
+ * and closely only where the bytes hold so many at all.
+ */
+function holdsTooMany(raw: Buffer): boolean {
+  if (raw.length <= LIMITS.jsonValuesMax) return false;
+  let marks = 0;
+  for (const byte of raw) if (startsValue(byte)) marks++;
+  if (marks <= LIMITS.jsonValuesMax) return false;
+  marks = 0;
+  let quoted = false;
+  for (let at = 0; at < raw.length; at++) {
+    const byte = raw[at] ?? 0;
+    if (byte === QUOTE) quoted = !quoted;
+    else if (quoted && byte === BACKSLASH) at++;
+    else if (!quoted && startsValue(byte)) marks++;
+  }
+  return marks > LIMITS.jsonValuesMax;
+}
+
+function startsValue(byte: number): boolean {
+  return byte === COMMA || byte === OPEN_BRACE || byte === OPEN_BRACKET;
 }
 
 /**

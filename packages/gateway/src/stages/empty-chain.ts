@@ -15,13 +15,8 @@ export function emptied(call: Call, removed: readonly Removed[]): GatewayError {
   const tooLong = others.flatMap(({ overflow }) => overflow ?? []);
   if (tooLong.length > 0) return overflowed(alias, tooLong, removed);
   const field = others.find((entry) => entry.fields)?.fields?.[0];
-  return new GatewayError(
-    "unsupported_feature",
-    `no deployment behind ${alias} can serve this: ${reasonsOf(removed)}`,
-    {
-      param: field ?? "model",
-    },
-  );
+  const message = `no deployment behind ${alias} can serve this: ${reasonsOf(removed)}${wayOut(others)}`;
+  return new GatewayError("unsupported_feature", message, { param: field ?? "model" });
 }
 
 function denied(call: Call, alias: string): GatewayError {
@@ -44,6 +39,12 @@ function overflowed(
   const asked = `at least ${inputTokensMin} tokens of input${outputTokens > 0 ? ` and ${outputTokens} of output` : ""}`;
   const message = `the request, ${asked}, exceeds the maximum context length behind ${alias}, ${window} tokens: ${reasonsOf(removed)}`;
   return new GatewayError("context_length_exceeded", message, { limit: window, used: inputTokensMin + outputTokens });
+}
+
+/** What the client and the route's owner can do where only words are in the way. */
+function wayOut(removed: readonly Removed[]): string {
+  if (!removed.some((entry) => entry.gate === "expressibility")) return "";
+  return "; leave that out, or set drop_unsupported on the route";
 }
 
 function reasonsOf(removed: readonly Removed[]): string {

@@ -150,7 +150,7 @@ function gate(runtime: Runtime, caller: Caller, asked: Asked, deployment: Deploy
     return { deployment: deployment.name, gate: "context", reason, overflow };
   }
   if (lost.length > 0 && !asked.dropUnsupported) {
-    const reason = `${protocol.api} cannot express ${namesOf(lost)}`;
+    const reason = `the ${protocol.api} API cannot express ${namesOf(lost)}`;
     return { deployment: deployment.name, gate: "expressibility", reason, fields: lost.slice(0, LOST_NAMED_MAX) };
   }
   return { deployment, provider, protocol, crossing, ...keysOf(runtime, caller.tenant.name, deployment) };

@@ -1,6 +1,6 @@
 import type { Annotation } from "../../core/message.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
-import type { Fields } from "../field-checks.ts";
+import { type Fields, wordOf } from "../field-checks.ts";
 import { NAME, UNPROVEN, type Wire } from "./wire.ts";
 
 const WEB = "web_search_result_location";
@@ -26,5 +26,5 @@ export function wireCitation(annotation: Annotation): Wire | null {
   }
   if (annotation.type !== "opaque" || annotation.dialect !== NAME) return null;
   const value = annotation.value as Wire;
-  return String(value["type"]).endsWith("_location") ? value : null;
+  return wordOf(value["type"]).endsWith("_location") ? value : null;
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/errors.ts";
 import type { Block, Message } from "../../core/message.ts";
+import { wordOf } from "../field-checks.ts";
 import { wireToolName } from "../tool-names.ts";
 import { callBlock, ownThoughts, plainBlock, resultBlock } from "./encode-blocks.ts";
 import { ToolIds } from "./tool-ids.ts";
@@ -138,7 +139,7 @@ class Turns {
 function inlineSystem(block: Block): Wire[] {
   const wire = isText(block) ? plainBlock(block) : null;
   if (!wire) return [];
-  return [{ ...wire, text: `<system>\n${String(wire["text"])}\n</system>` }];
+  return [{ ...wire, text: `<system>\n${wordOf(wire["text"])}\n</system>` }];
 }
 
 function wireOf(block: Block): Wire[] {
@@ -155,5 +156,5 @@ function isText(block: Block): boolean {
 function trimEnd(turn: Turn): void {
   const last = turn.content[turn.content.length - 1];
   if (last?.["type"] !== "text") return;
-  last["text"] = String(last["text"]).trimEnd();
+  last["text"] = wordOf(last["text"]).trimEnd();
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CanonicalRequest } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
-import { isObject } from "../field-checks.ts";
+import { isObject, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
 import { type Conversation, encodeMessages } from "./encode-messages.ts";
@@ -82,7 +82,7 @@ function exclusionOf(sampling: Wire, { choice }: WireTools, { messages }: Conver
   if (last?.role === "assistant") return "budget";
   if (last?.content[0]?.["type"] !== "tool_result") return null;
   const called = messages.findLast((message) => message.role === "assistant");
-  return String(called?.content[0]?.["type"]).endsWith("thinking") ? null : "budget";
+  return wordOf(called?.content[0]?.["type"]).endsWith("thinking") ? null : "budget";
 }
 
 function formatOf({ responseFormat }: CanonicalRequest, rules: ModelRules): Wire | null {

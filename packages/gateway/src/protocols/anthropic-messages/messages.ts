@@ -1,6 +1,6 @@
 import type { Capability } from "../../core/call.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, missingField, wordOf, wrongField } from "../field-checks.ts";
 
 /** What the messages of a request tell about it. */
 export interface MessageFacts {
@@ -97,7 +97,7 @@ function readSource(source: unknown, path: string, facts: MessageFacts): void {
     case "base64":
       checkString(source, "media_type", path);
       checkString(source, "data", path);
-      facts.inlineDataChars += String(source["data"]).length;
+      facts.inlineDataChars += wordOf(source["data"]).length;
       return;
     case "url":
       return checkString(source, "url", path);

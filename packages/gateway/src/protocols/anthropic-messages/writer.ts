@@ -1,6 +1,7 @@
 import type { Usage } from "@sluicegate/contract";
 import type { Annotation } from "../../core/message.ts";
 import type { FinishReason, Signature, StreamPart } from "../../core/stream-part.ts";
+import { wordOf } from "../field-checks.ts";
 import { mergeUsage } from "../protocol.ts";
 import { wrapSignature } from "../signature.ts";
 import type { Shown, StreamWriter } from "../translation.ts";
@@ -158,7 +159,7 @@ class MessageWriter {
     if (cited) return this.#queue.cite(cited);
     if (annotation.type !== "opaque" || annotation.dialect !== NAME) return;
     const value = annotation.value as Record<string, unknown>;
-    if (String(value["type"]).endsWith("_delta")) this.#queue.delta(value);
+    if (wordOf(value["type"]).endsWith("_delta")) this.#queue.delta(value);
     else this.#queue.whole(value);
   }
 

@@ -3,7 +3,7 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Reply } from "../../core/message.ts";
 import { classifyAwsFailure } from "../aws-error.ts";
 import { holdsError } from "../error-facts.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { readToolName } from "../tool-names.ts";
@@ -74,8 +74,8 @@ function callOf(toolUse: Fields): Block {
   if (name === ANSWER_TOOL) return { type: "text", text };
   return {
     type: "tool_call",
-    id: String(id ?? ""),
-    name: readToolName(String(name ?? "")),
+    id: wordOf(id),
+    name: readToolName(wordOf(name)),
     ...(isObject(input ?? {}) && { arguments: (input ?? {}) as Fields }),
     text,
   };
@@ -92,8 +92,8 @@ function thoughts(content: Fields): Block[] {
   return [
     {
       type: "reasoning",
-      text: String(text),
-      ...(signature !== "" && { signature: { dialect: NAME, value: String(signature) } }),
+      text: wordOf(text),
+      ...(signature !== "" && { signature: { dialect: NAME, value: wordOf(signature) } }),
     },
   ];
 }

@@ -3,7 +3,7 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
 import { classifyCohereFailure } from "../cohere-error.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
@@ -33,7 +33,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
 function failureBody(reply: Fields): Buffer {
   const error = reply["error"] ?? reply["message"];
   const said =
-    typeof error === "string" && error !== "" ? error : `the answer ended with ${String(reply["finish_reason"])}`;
+    typeof error === "string" && error !== "" ? error : `the answer ended with ${wordOf(reply["finish_reason"])}`;
   const type = reply["error_type"];
   return Buffer.from(JSON.stringify({ message: said, ...(typeof type === "string" && { error_type: type }) }));
 }

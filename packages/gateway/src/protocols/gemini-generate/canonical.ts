@@ -1,6 +1,6 @@
 import type { Call } from "../../core/call.ts";
 import type { CanonicalRequest, ForeignField, Message, Tool, ToolChoice } from "../../core/message.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { canonicalConfig } from "./canonical-config.ts";
 import { readContents } from "./contents.ts";
@@ -93,7 +93,7 @@ function readFunction(declaration: Fields, path: string, foreign: ForeignField[]
       foreign.push({ path: `${path}.${key}`, meaning: false });
     }
   }
-  const name = String(declaration["name"]);
+  const name = wordOf(declaration["name"]);
   return { type: "function", name, ...(description !== undefined && { description }), parameters };
 }
 

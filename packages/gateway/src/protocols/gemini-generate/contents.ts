@@ -12,7 +12,7 @@ import type {
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
 import { madeCallId } from "../call-ids.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
 import { readMedia } from "./media.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -154,7 +154,7 @@ function isOpenThought(block: Block): block is ReasoningBlock {
 }
 
 function readCall(call: Fields, part: Fields, reading: Reading): ToolCallBlock {
-  const name = String(call["name"]);
+  const name = wordOf(call["name"]);
   const given = pickString(call, "id");
   const id = given || madeCallId("contents", reading.turn, reading.calls, name);
   reading.calls++;
@@ -180,7 +180,7 @@ function argumentsOf(args: Fields): Pick<ToolCallBlock, "arguments" | "text"> {
 }
 
 function readResult(response: Fields, path: string, reading: Reading): ToolResultBlock | OpaqueBlock {
-  const name = String(response["name"]);
+  const name = wordOf(response["name"]);
   const id = pickString(response, "id");
   const call = reading.pending.take(id, name);
   if (!call) {

@@ -1,6 +1,6 @@
 import type { CanonicalRequest, Tool, ToolChoice } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
-import type { Fields } from "../field-checks.ts";
+import { type Fields, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
 import type { Encoded } from "../translation.ts";
@@ -129,7 +129,7 @@ function about(description: string | undefined): Fields {
 function grammarNote(description: string | undefined, format: unknown): string | undefined {
   const { definition, syntax } = (format ?? {}) as { definition?: unknown; syntax?: unknown };
   if (typeof definition !== "string") return description;
-  return `${description ?? ""}\n\nThe input must follow this ${String(syntax ?? "")} grammar:\n${definition}`.trim();
+  return `${description ?? ""}\n\nThe input must follow this ${wordOf(syntax)} grammar:\n${definition}`.trim();
 }
 
 /** WIRE C3. Only ANY and VALIDATED take names; VALIDATED leaves the model free to answer in words. */

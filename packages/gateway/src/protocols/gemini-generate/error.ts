@@ -1,7 +1,7 @@
 import type { Call } from "../../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../../core/errors.ts";
 import { errorHeaders, verbatimUpstream } from "../error-headers.ts";
-import { isObject } from "../field-checks.ts";
+import { isObject, wordOf } from "../field-checks.ts";
 import { classifyFailure as classifyFamily } from "../openai-error.ts";
 import { type ErrorAnswer, replyObject } from "../protocol.ts";
 import { pick, pickObject } from "./fields.ts";
@@ -117,6 +117,6 @@ export function blockReason(reply: unknown): string | null {
   const candidates = reply["candidates"];
   if (Array.isArray(candidates) && candidates.length > 0) return null;
   const reason = pick(pickObject(reply, "promptFeedback") ?? {}, "blockReason");
-  if (typeof reason === "number") return reason === 0 ? null : String(reason);
+  if (typeof reason === "number") return reason === 0 ? null : wordOf(reason);
   return typeof reason === "string" && reason !== "" && reason !== "BLOCK_REASON_UNSPECIFIED" ? reason : null;
 }

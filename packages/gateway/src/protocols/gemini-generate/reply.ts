@@ -26,6 +26,8 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
   if (failure) return { failure, usage };
   if (!first) return { ...invalidReply("the answer holds no candidates"), usage };
   const word = finishWord(pick(first, "finishReason"));
+  if (word === undefined && partsOf(first).length === 0)
+    return { ...invalidReply("the answer's candidate says nothing"), usage };
   return {
     model: pickString(reply, "modelVersion") || null,
     usage,

@@ -8,7 +8,7 @@ import type {
   ReasoningBlock,
 } from "../../core/message.ts";
 import { readDataUrl } from "../data-url.ts";
-import { type Fields, isObject, wrongField } from "../field-checks.ts";
+import { type Fields, isObject, wordOf, wrongField } from "../field-checks.ts";
 import { signatureOf } from "./reasoning.ts";
 
 const CHAT = "openai-chat";
@@ -35,7 +35,7 @@ function readPart(part: unknown, path: string): Block[] {
   const cache = cacheOf(part);
   switch (part["type"]) {
     case "text":
-      return [{ type: "text", text: String(part["text"]), ...cache }];
+      return [{ type: "text", text: wordOf(part["text"]), ...cache }];
     case "refusal":
       return [{ type: "refusal", text: typeof part["refusal"] === "string" ? part["refusal"] : "" }];
     case "thinking":

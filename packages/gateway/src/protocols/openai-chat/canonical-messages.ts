@@ -1,6 +1,6 @@
 import type { Block, ForeignField, Message, ToolCallBlock, ToolResultBlock } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
-import { type Fields, isAbsent, isObject, wrongField } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf, wrongField } from "../field-checks.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { cacheOf, readContent } from "./canonical-content.ts";
 import { googleSignature, readReasoning } from "./reasoning.ts";
@@ -118,7 +118,7 @@ function textOf(given: unknown): string {
 }
 
 function readResult(message: Fields, role: "tool" | "function", path: string, history: History): ToolResultBlock {
-  const callId = role === "tool" ? String(message["tool_call_id"]) : olderCallId(message, path, history);
+  const callId = role === "tool" ? wordOf(message["tool_call_id"]) : olderCallId(message, path, history);
   const call = history.calls.get(callId);
   const content: ToolResultBlock["content"] = [];
   for (const [index, block] of readContent(message["content"], path).entries()) {

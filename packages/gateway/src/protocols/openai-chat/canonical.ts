@@ -1,6 +1,6 @@
 import type { Call } from "../../core/call.ts";
 import type { CanonicalRequest, ForeignField, Reasoning, ResponseFormat } from "../../core/message.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { canonicalMessages } from "./canonical-messages.ts";
 import { canonicalToolChoice, canonicalTools, speaksOfFunctions } from "./canonical-tools.ts";
@@ -163,7 +163,7 @@ function reasoningOf(body: Fields): Reasoning | null {
     budgetTokens: numberOf(given["max_tokens"]) ?? numberOf(thinking["budget_tokens"]),
     visible: excluded ? false : included ? true : null,
   };
-  const on = given["enabled"] === true || ["enabled", "adaptive", "auto"].includes(String(thinking["type"]));
+  const on = given["enabled"] === true || ["enabled", "adaptive", "auto"].includes(wordOf(thinking["type"]));
   // Asked for without a word on how much.
   if (on && reasoning.effort === null && reasoning.budgetTokens === null) reasoning.effort = "medium";
   return reasoning.effort === null && reasoning.budgetTokens === null && reasoning.visible === null ? null : reasoning;

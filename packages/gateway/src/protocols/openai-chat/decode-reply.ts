@@ -1,7 +1,7 @@
 import { noUsage } from "@sluicegate/contract";
 import type { Annotation, Block, Choice, Reply, ToolCallBlock } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
@@ -69,7 +69,7 @@ function readAnswer(message: Fields): { blocks: Block[]; annotations: Annotation
 
 function readPiece(piece: Fields): Block | null {
   if (piece["type"] === "thinking" && Array.isArray(piece["thinking"])) {
-    const text = piece["thinking"].map((thought: unknown) => (isObject(thought) ? String(thought["text"] ?? "") : ""));
+    const text = piece["thinking"].map((thought: unknown) => (isObject(thought) ? wordOf(thought["text"]) : ""));
     const signature = signatureOf(piece["signature"], null, "text");
     return { type: "reasoning", text: text.join(""), ...(signature && { signature }) };
   }

@@ -9,7 +9,7 @@ import type {
   ToolResultBlock,
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
-import type { Fields } from "../field-checks.ts";
+import { type Fields, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import { sentToolName } from "../tool-names.ts";
 import { encodePart } from "./encode-content.ts";
@@ -194,7 +194,7 @@ class MessageWriter {
     }
     if (isError) {
       const first = parts[0];
-      parts.splice(0, 1, { ...first, type: "text", text: `Error: ${String(first?.["text"] ?? "")}` });
+      parts.splice(0, 1, { ...first, type: "text", text: `Error: ${wordOf(first?.["text"])}` });
     }
     const marked = cache ? this.#marked(cache) : {};
     const said = parts.length === 0 ? "" : this.#content(parts);

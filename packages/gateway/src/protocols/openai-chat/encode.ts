@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CanonicalRequest, Reasoning, Tool, ToolChoice } from "../../core/message.ts";
-import type { Fields } from "../field-checks.ts";
+import { type Fields, wordOf } from "../field-checks.ts";
 import { objectParameters } from "../object-parameters.ts";
 import type { ChatExtra, Target } from "../protocol.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
@@ -81,14 +81,14 @@ function describedFormat({ description, format }: Extract<Tool, { type: "custom"
   const { definition, syntax } = (format ?? {}) as Fields;
   const grammar =
     typeof definition === "string"
-      ? [`The input must follow this ${String(syntax ?? "")} grammar:\n${definition}`]
+      ? [`The input must follow this ${wordOf(syntax)} grammar:\n${definition}`]
       : [];
   const words = [...(description === undefined ? [] : [description]), ...grammar];
   return words.length === 0 ? {} : { description: words.join("\n\n") };
 }
 
 function nestedFormat({ type, ...rest }: Fields): Fields {
-  return Object.keys(rest).length === 0 ? { type } : { type, [String(type)]: rest };
+  return Object.keys(rest).length === 0 ? { type } : { type, [wordOf(type)]: rest };
 }
 
 function encodeChoice(choice: ToolChoice, request: CanonicalRequest, target: Target): unknown {

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import type { EventReading, Quirks, StreamReader } from "../protocol.ts";
 import { opaque, readAnnotation, readMedia } from "./annotations.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
@@ -137,7 +137,7 @@ function readChoice(choice: Fields, state: ChoiceState, parts: StreamPart[]): vo
   else pushText(choice["text"], "text", index, parts);
   const failed = failedFinishStatus(choice["finish_reason"]);
   if (failed !== null || holdsError(choice["error"])) {
-    const body = { error: choice["error"] ?? { message: `the answer ended with ${String(choice["finish_reason"])}` } };
+    const body = { error: choice["error"] ?? { message: `the answer ended with ${wordOf(choice["finish_reason"])}` } };
     parts.push({ type: "error", failure: { status: statusNamed(body) ?? failed, body } });
     return;
   }
@@ -215,7 +215,7 @@ function readThoughts(delta: Fields, state: ChoiceState, parts: StreamPart[]): R
     return NO_SIGNATURES;
   }
   const calls = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"].filter(isObject) : [];
-  const ids = calls.length === 0 ? NO_CALLS : new Set(calls.map((call) => String(call["id"])));
+  const ids = calls.length === 0 ? NO_CALLS : new Set(calls.map((call) => wordOf(call["id"])));
   const details = readDetails(list, ids);
   for (const { text, signature, encrypted } of details.blocks) {
     if (said && !signature && !encrypted) continue;

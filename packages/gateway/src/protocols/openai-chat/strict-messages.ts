@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ReasoningBlock } from "../../core/message.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import type { StrictMessages } from "../protocol.ts";
 import { readReasoning } from "./reasoning.ts";
 
@@ -50,7 +50,7 @@ function goesOn({ role, prefix, tool_calls: calls }: Fields): boolean {
 
 /** One message: the same object where nothing of it had to change. */
 function fit(message: Fields, rules: StrictMessages, dropped: Set<string>): Fields {
-  const role = message["role"] === "developer" ? "system" : String(message["role"]);
+  const role = message["role"] === "developer" ? "system" : wordOf(message["role"]);
   const known = rules.members[role];
   if (!known) return message;
   const fitted: Fields = {};
@@ -102,7 +102,7 @@ function isOwn({ signature, encrypted }: ReasoningBlock): boolean {
 }
 
 function idsOf(calls: unknown): string[] {
-  return Array.isArray(calls) ? calls.filter(isObject).map((call) => String(call["id"])) : [];
+  return Array.isArray(calls) ? calls.filter(isObject).map((call) => wordOf(call["id"])) : [];
 }
 
 function fitCalls(calls: readonly unknown[], rules: StrictMessages, dropped: Set<string>): unknown {
@@ -147,7 +147,7 @@ function fitPart(part: Fields, dropped: Set<string>): Fields {
   const marked = marker !== undefined || breakpoint !== undefined;
   if (marked) dropped.add("cache_control");
   const { type, refusal, file, input_audio: audio } = bare;
-  if (type === "refusal") return textPart(String(refusal ?? ""));
+  if (type === "refusal") return textPart(wordOf(refusal));
   if (type === "file" && isObject(file)) return documentPart(file);
   if (type === "input_audio" && isObject(audio)) return { type, input_audio: audio["data"] };
   return marked ? bare : part;

@@ -10,7 +10,7 @@ import type {
   ToolResultBlock,
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { pushAll } from "../push-all.ts";
 import { unwrapSignature } from "../signature.ts";
 import { parsedArguments } from "../tool-arguments.ts";
@@ -83,7 +83,7 @@ function readItem(item: Fields, path: string, reading: Reading): void {
       reading.foreign.push({ path, meaning: false });
       return;
     default:
-      if (SILENT.has(String(type))) reading.foreign.push({ path, meaning: false });
+      if (SILENT.has(wordOf(type))) reading.foreign.push({ path, meaning: false });
       else turn(reading, "assistant").push({ type: "opaque", dialect: DIALECT, path, value: item });
   }
 }
@@ -94,7 +94,7 @@ function readMessage(item: Fields, path: string, reading: Reading): void {
   if (role === "assistant") pushAll(turn(reading, "assistant"), blocks);
   else if (role === "user" || role === "system") reading.messages.push({ role, blocks });
   else {
-    const shown = JSON.stringify(String(role).slice(0, 40));
+    const shown = JSON.stringify(wordOf(role).slice(0, 40));
     throw new GatewayError("invalid_request", `${path}.role ${shown} is none of user, assistant, system, developer`, {
       param: `${path}.role`,
     });
@@ -102,13 +102,13 @@ function readMessage(item: Fields, path: string, reading: Reading): void {
 }
 
 function readCall(item: Fields, custom: boolean, reading: Reading): void {
-  const text = String((custom ? item["input"] : item["arguments"]) ?? "");
+  const text = wordOf(custom ? item["input"] : item["arguments"]);
   const namespace = typeof item["namespace"] === "string" ? item["namespace"] : null;
   const parsed = custom ? undefined : parsedArguments(text);
   const call: ToolCallBlock = {
     type: "tool_call",
-    id: String(item["call_id"]),
-    name: flatName(String(item["name"]), namespace),
+    id: wordOf(item["call_id"]),
+    name: flatName(wordOf(item["name"]), namespace),
     ...(parsed && { arguments: parsed }),
     text,
     ...(custom && { custom: true as const }),
@@ -121,7 +121,7 @@ function readCall(item: Fields, custom: boolean, reading: Reading): void {
 
 /** The client's own search for tools: a call like others. */
 function readSearch(item: Fields, reading: Reading): void {
-  const query = isObject(item["arguments"]) ? JSON.stringify(item["arguments"]) : String(item["arguments"] ?? "");
+  const query = isObject(item["arguments"]) ? JSON.stringify(item["arguments"]) : wordOf(item["arguments"]);
   readCall({ call_id: item["call_id"], name: TOOL_SEARCH, arguments: query }, false, reading);
 }
 
@@ -135,7 +135,7 @@ function readFound(item: Fields, path: string, reading: Reading): void {
 }
 
 function readResult(item: Fields, custom: boolean, path: string, reading: Reading): void {
-  const callId = String(item["call_id"]);
+  const callId = wordOf(item["call_id"]);
   const call = reading.calls.get(callId);
   if (!call && !reading.partial) {
     throw new GatewayError(
@@ -205,9 +205,9 @@ function blockOf(part: Fields, path: string): Block {
     case "output_text":
     case "text":
     case "summary_text":
-      return text(String(part["text"] ?? ""));
+      return text(wordOf(part["text"]));
     case "refusal":
-      return { type: "refusal", text: String(part["refusal"] ?? "") };
+      return { type: "refusal", text: wordOf(part["refusal"]) };
     case "input_image": {
       const source = mediaSource(part["image_url"], part["file_id"]);
       if (!source) break;

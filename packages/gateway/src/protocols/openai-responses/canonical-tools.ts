@@ -1,5 +1,5 @@
 import type { ForeignField, Tool } from "../../core/message.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { isClientSearch, type Offered, offeredTools, TOOL_SEARCH } from "./offered-tools.ts";
 import { flatName } from "./tool-names.ts";
 
@@ -33,7 +33,7 @@ export function canonicalTools(body: Fields, foreign: ForeignField[]): Tool[] {
   const tools: Tool[] = [...own.values()];
   const offers = tools.length > 0 && !asksForHosted(body["tool_choice"]);
   for (const { path, tool: value } of hosted) {
-    if ((offers && OFFERS.test(String(value["type"]))) || body["tool_choice"] === "none")
+    if ((offers && OFFERS.test(wordOf(value["type"]))) || body["tool_choice"] === "none")
       foreign.push({ path, meaning: false });
     else tools.push({ type: "hosted", dialect: DIALECT, path, value });
   }
@@ -80,5 +80,5 @@ function schemaList(schemas: unknown): boolean {
 }
 
 function asksForHosted(choice: unknown): boolean {
-  return isObject(choice) && !["function", "custom", "allowed_tools"].includes(String(choice["type"]));
+  return isObject(choice) && !["function", "custom", "allowed_tools"].includes(wordOf(choice["type"]));
 }

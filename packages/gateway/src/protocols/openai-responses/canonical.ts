@@ -7,7 +7,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../../core/message.ts";
-import { type Fields, isAbsent, isObject } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { itemMessages } from "./canonical-items.ts";
 import { canonicalTools } from "./canonical-tools.ts";
@@ -126,7 +126,7 @@ function formatOf(format: unknown): ResponseFormat | null {
   if (format["type"] !== "json_schema" || !isObject(format["schema"])) return null;
   return {
     type: "json_schema",
-    name: String(format["name"]),
+    name: wordOf(format["name"]),
     ...(typeof format["description"] === "string" && { description: format["description"] }),
     schema: format["schema"],
     ...(typeof format["strict"] === "boolean" && { strict: format["strict"] }),

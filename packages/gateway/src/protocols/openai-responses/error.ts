@@ -1,5 +1,5 @@
 import type { GatewayError, ProviderFailure } from "../../core/errors.ts";
-import { isObject } from "../field-checks.ts";
+import { isObject, wordOf } from "../field-checks.ts";
 import { encodeOpenAiError } from "../openai-answer.ts";
 import { classifyFailure as classifyOpenAi } from "../openai-error.ts";
 import { replyObject } from "../protocol.ts";
@@ -35,6 +35,6 @@ export function classifyFailure(
 ): ProviderFailure {
   const failure = classifyOpenAi(status, headers, body, nowMs);
   const error = status === 404 ? replyObject(body)?.["error"] : null;
-  if (!isObject(error) || !REFERENCES.has(String(error["param"]))) return failure;
+  if (!isObject(error) || !REFERENCES.has(wordOf(error["param"]))) return failure;
   return { ...failure, class: "bad_request" };
 }

@@ -1,5 +1,5 @@
 import type { Capability } from "../../core/call.ts";
-import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
+import { type Fields, isAbsent, isObject, missingField, wordOf, wrongField } from "../field-checks.ts";
 
 /** What the input of a request tells about it. */
 export interface InputFacts {
@@ -34,7 +34,7 @@ export function readInput(input: unknown): InputFacts {
     if (!isObject(item)) throw wrongField(path, "an object: a message, a call, a result of one");
     const type = item["type"] ?? "message";
     if (typeof type !== "string") throw wrongField(`${path}.type`, "a string");
-    if (CALLS.has(type) && CALLS.has(String(previous))) facts.needs.add("parallel_tools");
+    if (CALLS.has(type) && CALLS.has(wordOf(previous))) facts.needs.add("parallel_tools");
     previous = type;
     readItem(item, type, path, facts);
   }
@@ -75,7 +75,7 @@ function readItem(item: Fields, type: string, path: string, facts: InputFacts): 
       return;
     case "item_reference":
       requireStrings(item, ["id"], path);
-      facts.references.push([`${path}.id`, String(item["id"])]);
+      facts.references.push([`${path}.id`, wordOf(item["id"])]);
       return;
     case "mcp_approval_response":
       if (typeof item["approval_request_id"] === "string")

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 
 /** A tool as the client offers it. */
 export interface Offered {
@@ -18,7 +18,7 @@ export function toolLists(body: Fields): { tools: unknown; path: string }[] {
   const input = Array.isArray(body["input"]) ? body["input"] : [];
   for (let i = 0; i < input.length; i++) {
     const item: unknown = input[i];
-    if (isObject(item) && CARRIERS.has(String(item["type"])))
+    if (isObject(item) && CARRIERS.has(wordOf(item["type"])))
       lists.push({ tools: item["tools"], path: `input[${i}].tools` });
   }
   return lists;

@@ -4,7 +4,7 @@ import type { ProviderFailure } from "../../core/errors.ts";
 import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message.ts";
 import type { FinishReason } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
@@ -125,7 +125,7 @@ function thoughtOf(item: Fields): string {
 function messageBlocks(item: Fields, annotations: Annotation[], logprobs: unknown[]): Block[] {
   const content = Array.isArray(item["content"]) ? item["content"].filter(isObject) : [];
   return content.flatMap((part): Block[] => {
-    if (part["type"] === "refusal") return [{ type: "refusal", text: String(part["refusal"] ?? "") }];
+    if (part["type"] === "refusal") return [{ type: "refusal", text: wordOf(part["refusal"]) }];
     if (typeof part["text"] !== "string") return [];
     if (Array.isArray(part["logprobs"])) for (const entry of part["logprobs"]) logprobs.push(entry);
     for (const found of Array.isArray(part["annotations"]) ? part["annotations"] : [])
@@ -142,8 +142,8 @@ function callBlock(item: Fields): ToolCallBlock {
   const parsed = custom ? undefined : parsedArguments(text);
   return {
     type: "tool_call",
-    id: String(item["call_id"] ?? item["id"] ?? ""),
-    name: readToolName(String(item["name"] ?? "")),
+    id: wordOf(item["call_id"] ?? item["id"]),
+    name: readToolName(wordOf(item["name"])),
     ...(parsed && { arguments: parsed }),
     text,
     ...(custom && { custom: true as const }),
@@ -155,7 +155,7 @@ function failureIn(reply: Fields, nowMs: number): ProviderFailure | null {
   if (!failed && !holdsError(reply["error"]) && reply["object"] !== "error") return null;
   const said = holdsError(reply["error"])
     ? { error: reply["error"] }
-    : { error: { message: `the response ${String(reply["status"])}` } };
+    : { error: { message: `the response ${wordOf(reply["status"])}` } };
   return classifyFailure(failedStatus(said) ?? statusNamed(reply) ?? 502, {}, Buffer.from(JSON.stringify(said)), nowMs);
 }
 

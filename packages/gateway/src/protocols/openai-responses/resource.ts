@@ -1,5 +1,5 @@
 import type { Call, ReplyFacts } from "../../core/call.ts";
-import { isObject } from "../field-checks.ts";
+import { isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, type Protocol, replyObject, type StreamReader } from "../protocol.ts";
 import { providerId } from "./ids.ts";
 import { openaiResponses } from "./protocol.ts";
@@ -99,7 +99,7 @@ function streamReader(): StreamReader {
     read(data) {
       if (data.trim() === "[DONE]") return { parts: [], usageOnly: false, terminator: true };
       const event: unknown = JSON.parse(data);
-      const last = isObject(event) && LAST.has(String(event["type"]));
+      const last = isObject(event) && LAST.has(wordOf(event["type"]));
       return {
         parts: [last ? { type: "finish", choice: 0, reason: "stop" } : { type: "text", choice: 0, text: "" }],
         usageOnly: false,

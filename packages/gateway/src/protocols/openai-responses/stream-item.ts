@@ -1,6 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { readToolName } from "../tool-names.ts";
 import { readAnnotation, readItemAnnotation } from "./annotations.ts";
 
@@ -46,8 +46,8 @@ export class StreamItem {
       type: "tool_start",
       choice: 0,
       index: this.#call.index,
-      id: String(item["call_id"] ?? item["id"] ?? ""),
-      name: readToolName(String(item["name"] ?? "")),
+      id: wordOf(item["call_id"] ?? item["id"]),
+      name: readToolName(wordOf(item["name"])),
       ...(custom && { custom: true as const }),
     });
     if (this.#early !== "") this.#sayArguments(this.#early, parts);
@@ -158,10 +158,10 @@ export class StreamItem {
 }
 
 function placeOf(of: Exclude<PieceKind, "call">, event: Fields): string {
-  if (of === "text") return `t${String(event["content_index"] ?? 0)}`;
-  if (of === "refusal") return `r${String(event["content_index"] ?? 0)}`;
+  if (of === "text") return `t${wordOf(event["content_index"] ?? 0)}`;
+  if (of === "refusal") return `r${wordOf(event["content_index"] ?? 0)}`;
   const summary = event["summary_index"];
-  return summary === undefined ? `c${String(event["content_index"] ?? 0)}` : `s${String(summary)}`;
+  return summary === undefined ? `c${wordOf(event["content_index"] ?? 0)}` : `s${wordOf(summary)}`;
 }
 
 function listOf(value: unknown): Fields[] {
