@@ -15,7 +15,9 @@ export function prepare() {
     if (existsSync(installed)) utimesSync(installed, new Date(), new Date());
   }
   const sources = Math.max(
-    ...["contract", "client", "simulator", "gateway"].map((name) => newest(join(root, "packages", name, "src"))),
+    ...["contract", "client", "simulator", "adapter-ai-sdk", "gateway"].map((name) =>
+      newest(join(root, "packages", name, "src")),
+    ),
   );
   if (!existsSync(stamp) || sources > mtime(stamp)) {
     step("Building…", process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-b"]);

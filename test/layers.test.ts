@@ -43,7 +43,8 @@ const EDGES: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ["@sluicegate/contract"],
   simulator: [],
-  gateway: ["@sluicegate/contract", "@sluicegate/client", "@sluicegate/simulator"],
+  "adapter-ai-sdk": [],
+  gateway: ["@sluicegate/contract", "@sluicegate/client", "@sluicegate/simulator", "@sluicegate/adapter-ai-sdk"],
 };
 
 function sources(folder: string): string[] {

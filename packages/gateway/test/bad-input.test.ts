@@ -298,13 +298,22 @@ describe("prototype keys", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("a tool's own constructor, and an escaped __proto__ deep down, go upstream byte by byte and change nothing here", async () => {
-    const tool = `{"type":"function","function":{"name":"build","parameters":{"type":"object","properties":{"constructor":{"prototype":${polluting}},"__pr\\u006fto__":${polluting}}}}}`;
-    const raw = `{"model":"bytes","messages":[{"role":"user","content":"__proto__"}],"tools":[${tool}]}`;
+  test("a tool's own constructor goes upstream byte by byte and changes nothing here", async () => {
+    const raw = withTool(`"constructor":{"prototype":${polluting}}`);
     expect((await gateway.post(null, { raw })).status).toBe(200);
     expect(upstream.hits.at(-1)?.body.toString()).toBe(raw.replace('"bytes"', '"plain"'));
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
+
+  test.each(["__proto__", "__pr\\u006fto__", "\\u005F_proto_\\u005f"])("%s deep down is refused", async (key) => {
+    const answer = await gateway.post(null, { raw: withTool(`"${key}":${polluting}`) });
+    await refused(answer, { status: 400, code: "invalid_request" });
+  });
+
+  function withTool(property: string): string {
+    const tool = `{"type":"function","function":{"name":"build","parameters":{"type":"object","properties":{${property}}}}}`;
+    return `{"model":"bytes","messages":[{"role":"user","content":"__proto__"}],"tools":[${tool}]}`;
+  }
 });
 
 describe("odd, and fine", () => {

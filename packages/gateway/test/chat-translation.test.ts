@@ -150,7 +150,9 @@ describe("a chat client on an Anthropic deployment", () => {
       logit_bias: { "5": 1 },
     });
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code: "unsupported_feature", param: "logit_bias" } });
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error).toMatchObject({ code: "unsupported_feature", param: "logit_bias" });
+    expect(error.message).toContain("leave that out, or set drop_unsupported");
     expect(upstream.hits).toEqual([]);
   });
 

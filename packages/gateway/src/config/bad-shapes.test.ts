@@ -138,7 +138,25 @@ describe("units and closed sets", () => {
       "routes.default.keepalive",
       "`of` is not a duration",
     ],
-    ["an unimplemented kind", provider("x: { kind: ▸ai-sdk }"), "providers.x.kind", "is not implemented by this build"],
+    ["no package", provider("▸x: { kind: ai-sdk }"), "providers.x", "`package` is missing"],
+    [
+      "a package that is not there",
+      provider("x: { kind: ai-sdk, package: ▸'@ai-sdk/nowhere' }"),
+      "providers.x.package",
+      "npm install @ai-sdk/nowhere",
+    ],
+    [
+      "a package's base URL",
+      provider("x: { kind: ai-sdk, package: '@ai-sdk/openai', base_url: ▸'http://x/v1' }"),
+      "providers.x.base_url",
+      "`base_url` has no meaning for kind ai-sdk",
+    ],
+    [
+      "options of another kind",
+      provider("x: { kind: openai, options: ▸{ a: 1 } }"),
+      "providers.x.options",
+      "only for ai-sdk",
+    ],
     [
       "a misspelt kind",
       provider("x: { kind: ▸openai-compatble }"),

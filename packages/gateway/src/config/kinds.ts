@@ -8,6 +8,7 @@ export const KIND_KEYS = [
   ...(["endpoint", "api_version", "entra"] as const),
   ...(["project", "location", "credentials", "token_url"] as const),
   ...(["region", "role_arn", "profile"] as const),
+  ...(["package", "export", "options"] as const),
 ] as const;
 
 /** One of them. */
@@ -42,6 +43,8 @@ export interface KindFacts {
   credential?: CredentialKey;
   /** Which of the keys that are not everybody's it has; none by default. */
   keys?: readonly KindKey[];
+  /** Keys of everybody's that say nothing to it. */
+  lacks?: readonly ("base_url" | "api_key" | "auth" | "tls" | "proxy" | "pool")[];
   /** What of a base URL's end calls add themselves, where that is more than a version. */
   adds?: RegExp;
   /** Its deployments have names that are not the model's. */
@@ -148,6 +151,19 @@ export const KINDS: Readonly<Record<ProviderKind, KindFacts>> = {
     auth: BEARER,
     vendor: true,
     apis: () => ["chat"],
+  },
+  "ai-sdk": {
+    baseUrl: null,
+    // The package knows, or is told by its own options.
+    baseUrlFrom: () => undefined,
+    hostOnly: false,
+    needsKey: false,
+    keyVariable: "API_KEY",
+    auth: BEARER,
+    vendor: true,
+    apis: () => [],
+    keys: ["package", "export", "options"],
+    lacks: ["base_url", "api_key", "auth", "tls", "proxy", "pool"],
   },
   "openai-compatible": {
     baseUrl: null,

@@ -22,7 +22,8 @@ export function secretMask(root: ConfigNode | null): (line: string) => string {
 function literalSecrets(root: ConfigNode): string[] {
   const secrets: string[] = [];
   for (const { node, path } of scalarsOf(root)) {
-    const isSecret = SECRET_KEY.test(String(path.at(-1))) || path.at(-2) === "headers" || isOfTenant(path);
+    const isSecret =
+      SECRET_KEY.test(String(path.at(-1))) || path.at(-2) === "headers" || isOfTenant(path) || isOption(path);
     if (isSecret && isLiteral(node)) secrets.push(...String(node.value).split("\n"), ...node.raw.split("\n"));
   }
   const trimmed = secrets.map((secret) => secret.trim()).filter((secret) => secret.length >= SECRET_CHARS_MIN);
@@ -32,6 +33,11 @@ function literalSecrets(root: ConfigNode): string[] {
 /** `tenants.x.credentials.openai`: the key is a provider's name, and the value a credential. */
 function isOfTenant(path: Path): boolean {
   return path[0] === "tenants" && path[2] === "credentials";
+}
+
+/** Options of packages spell as they like. */
+function isOption(path: Path): boolean {
+  return path[0] === "providers" && path[2] === "options" && /key|token|secret|password/i.test(String(path.at(-1)));
 }
 
 function isLiteral(node: ScalarNode): boolean {

@@ -14,6 +14,7 @@ export type ProviderKind =
   | "bedrock"
   | "cohere"
   | "mistral"
+  | "ai-sdk"
   | "simulator";
 
 /** How Entra ID is asked for tokens. `proxy` is that of the token calls; a machine's own endpoint has none. */
@@ -62,6 +63,17 @@ export interface AwsConfig {
   keys: { accessKeyId: string; secretAccessKey: Secret; sessionToken: Secret | null } | null;
 }
 
+/** What only kind ai-sdk is told. */
+export interface AiSdkConfig {
+  package: string;
+  /** The function that makes a provider; null: the package has one. */
+  export: string | null;
+  /** What it is called with: values of JSON, secrets among them. */
+  options: Readonly<Record<string, unknown>>;
+  /** Where the package is looked for first. */
+  folder: string;
+}
+
 /** How the deployments of a provider are probed for readiness. */
 export interface ProbeConfig {
   everyMs: number;
@@ -98,6 +110,8 @@ export interface ProviderConfig {
   vertex?: VertexConfig;
   /** Present for kind bedrock. */
   aws?: AwsConfig;
+  /** Present for kind ai-sdk. */
+  aiSdk?: AiSdkConfig;
 }
 
 /** Timeouts of one deployment, ms. `null`: not set here (ruling 4 gives the default). */

@@ -22,7 +22,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   ],
   gateway: ["workers", "cors", "tls", "gate"],
   ledger: ["retention"],
-  "providers.*": [...["limits"], ...["package", "options"]],
+  "providers.*": ["limits"],
   "deployments.*": [...["expected_latency", "max_classification", "tenants", "limits", "breaker"]],
   "routes.*": [
     ...[
@@ -50,7 +50,6 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "providers.*.kind": ["ai-sdk"],
   "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
 };
 

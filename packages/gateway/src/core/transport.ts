@@ -11,6 +11,8 @@ export interface UpstreamRequest {
   connectTimeoutMs: number;
   /** Connections that may be open to this deployment; its own pool is keyed by `pool`. */
   pool: { key: string; connections: number; tls?: UpstreamTls; proxy?: string };
+  /** Answers inside the process, in the place of a server: it feeds the sink as the transport would. */
+  local?: (sink: UpstreamSink) => UpstreamCall;
 }
 
 /** TLS material for one upstream, PEM. */

@@ -1,4 +1,5 @@
 import type { DocumentBlock, MediaSource } from "../core/message.ts";
+import { entryOf } from "./field-checks.ts";
 
 /** Providers want a name with every file; its ending says the type to some. */
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -26,5 +27,5 @@ export function documentText(source: DocumentBlock["source"]): string | null {
 /** The name of a file: its title, or one that tells the type of its bytes. */
 export function documentName(title: string | undefined, source: MediaSource): string {
   const [mediaType = ""] = (source.kind === "file" ? "" : (source.mediaType ?? "application/pdf")).split(";");
-  return title ?? `document${ENDINGS[mediaType.toLowerCase()] ?? ""}`;
+  return title ?? `document${entryOf(ENDINGS, mediaType.toLowerCase()) ?? ""}`;
 }

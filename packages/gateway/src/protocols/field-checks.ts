@@ -32,6 +32,11 @@ export function wordOf(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
+/** A table's entry for a word that somebody else chose: `toString` is in no table, though every object has one. */
+export function entryOf<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
+
 /** An optional finite number. */
 export function checkNumber(body: Fields, key: string): number | null {
   const value = body[key];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../test/support/thrown.ts";
+import { LIMITS } from "../core/limits.ts";
 import { parseJsonObject } from "./json-body.ts";
 
 const JSON_TYPE = "application/json";
@@ -101,8 +102,23 @@ describe("parseJsonObject", () => {
   });
 
   it("answers a million brackets, closed or not, without falling over", () => {
-    const deep = "[".repeat(1_000_000);
-    expect(refused(`{"a":${deep}`).code).toBe("invalid_request");
-    expect(parseJsonObject(Buffer.from(`{"a":${deep}${"]".repeat(1_000_000)}}`), JSON_TYPE)).toHaveProperty("a");
+    const many = LIMITS.jsonValuesMax - 1;
+    for (const closing of ["", "]".repeat(1_000_000)])
+      expect(refused(`{"a":${"[".repeat(1_000_000)}${closing}}`).code).toBe("invalid_request");
+    const deep = `{"a":${"[".repeat(many)}${"]".repeat(many)}}`;
+    expect(parseJsonObject(Buffer.from(deep), JSON_TYPE)).toHaveProperty("a");
+  });
+
+  it.each([
+    ["commas", (count: number) => `{"a":[${"1,".repeat(count - 3)}1]}`],
+    ["objects", (count: number) => `{"a":[${"{},".repeat(count / 2 - 2)}{}]}`],
+    ["members", (count: number) => `{"a":{${'"b":1,'.repeat(count - 3)}"b":1}}`],
+  ])("holds %s to a number", (_what, build) => {
+    const { jsonValuesMax } = LIMITS;
+    expect(parseJsonObject(Buffer.from(build(jsonValuesMax)), JSON_TYPE)).toHaveProperty("a");
+    expect(refused(build(jsonValuesMax + 10)).message).toContain(`more than ${jsonValuesMax} values`);
+    // Words are no values, whatever stands in them.
+    const words = JSON.stringify({ a: `${build(jsonValuesMax + 10)}\\"[[` });
+    expect(JSON.stringify(parseJsonObject(Buffer.from(words), JSON_TYPE))).toBe(words);
   });
 });

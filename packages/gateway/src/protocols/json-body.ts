@@ -22,7 +22,8 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
   }
   if (!isUtf8(raw)) throw bad("the request body is not valid UTF-8");
   const text = raw.toString("utf8");
-  if (holdsTooMany(raw)) throw bad(`the request body holds more than ${LIMITS.jsonValuesMax} values; send less at once`);
+  if (holdsTooMany(raw))
+    throw bad(`the request body holds more than ${LIMITS.jsonValuesMax} values; send less at once`);
   let value: unknown;
   try {
     value = JSON.parse(text);

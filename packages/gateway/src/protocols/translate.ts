@@ -1,5 +1,6 @@
 import type { Call } from "../core/call.ts";
 import type { CanonicalRequest, Reply } from "../core/message.ts";
+import { entryOf } from "./field-checks.ts";
 import type { Protocol, Quirks, Target } from "./protocol.ts";
 import type { Encoded, Shown, StreamWriter } from "./translation.ts";
 
@@ -19,7 +20,7 @@ export function openCrossing(client: Protocol, call: Call): Crossing | null {
   if (!translation || translation.family === "count") return null;
   // Of one family with whatever `translates` has let through.
   const request = translation.toCanonical(call) as CanonicalRequest;
-  const named = (field: string): string => translation.fieldNames[field] ?? field;
+  const named = (field: string): string => entryOf(translation.fieldNames, field) ?? field;
   return {
     inexpressible: (protocol, target) => [...new Set(chatSide(protocol).inexpressible(request, target).map(named))],
     encode(protocol, target) {

@@ -1,4 +1,5 @@
 import type { ProviderConfig, ProviderKind } from "../config/snapshot.ts";
+import { aiSdk } from "./ai-sdk.ts";
 import { anthropic } from "./anthropic.ts";
 import { azureOpenai } from "./azure-openai.ts";
 import { bedrock } from "./bedrock.ts";
@@ -20,6 +21,7 @@ const KINDS: Readonly<Record<ProviderKind, (config: ProviderConfig, means: Provi
   bedrock,
   cohere,
   mistral,
+  "ai-sdk": aiSdk,
   "openai-compatible": openaiCompatible,
   anthropic,
   simulator,

@@ -90,7 +90,7 @@ export class Attempt implements UpstreamSink {
 
   #send(transport: Transport, request: UpstreamRequest): void {
     try {
-      this.#call.give(transport.send(request, this));
+      this.#call.give(request.local ? request.local(this) : transport.send(request, this));
     } catch (error) {
       this.#call.over();
       this.#fail(providerFailure("connection_failed", messageOf(error), false));
@@ -176,6 +176,8 @@ export class Attempt implements UpstreamSink {
     this.#linger?.cancel();
     if (this.#refusedAt !== null) return this.#onBodyEnd();
     const started = this.meter.httpStatus !== null;
+    // Who makes the connection itself, inside the process, finds out late that there is none.
+    if (!started && (kind === "connect" || kind === "connect_timeout")) this.meter.sentAt = null;
     if (kind === "protocol") return this.#fail(this.#invalid(message));
     // After the head, a connection that breaks is an answer cut short; before it, a call that may never have arrived.
     this.#fail(this.#broken(started ? "invalid_response" : "connection_failed", message));

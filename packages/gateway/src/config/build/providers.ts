@@ -6,6 +6,8 @@ import { presetNamed } from "../presets.ts";
 import type { Problems } from "../problems.ts";
 import type { ProviderInput } from "../schema/providers.ts";
 import type { ProbeConfig, ProviderConfig, ProviderKind } from "../snapshot.ts";
+import { nodeAt } from "../yaml/node.ts";
+import { aiSdkOf } from "./ai-sdk.ts";
 import { azureOf } from "./azure.ts";
 import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { bedrockOf } from "./bedrock.ts";
@@ -20,6 +22,7 @@ const OWN: Readonly<Partial<Record<ProviderKind, (job: Job) => Partial<ProviderC
   "azure-openai": (job) => ({ azure: azureOf(job) }),
   vertex: (job) => ({ vertex: vertexOf(job) }),
   bedrock: (job) => ({ aws: bedrockOf(job) }),
+  "ai-sdk": (job) => ({ aiSdk: aiSdkOf(job) }),
 };
 
 /** A provider ready for use, its faults told; what is returned then is not used. */
@@ -80,7 +83,11 @@ function checkKindAndPreset({ entry, input, problems }: Job): void {
       problems,
     );
   }
-  const own = KINDS[input.kind].keys ?? [];
+  const { keys: own = [], lacks = [] } = KINDS[input.kind];
+  for (const key of lacks) {
+    if (!nodeAt(entry.node, [key])) continue;
+    errorIn(entry, [key], `\`${key}\` has no meaning for kind ${input.kind}; leave it out`, problems);
+  }
   for (const key of KIND_KEYS) {
     if (input[key] === undefined || own.includes(key)) continue;
     const whose = KIND_NAMES.filter((kind) => KINDS[kind].keys?.includes(key)).join(" and ");

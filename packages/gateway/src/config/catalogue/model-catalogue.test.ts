@@ -90,8 +90,8 @@ describe("names", () => {
   });
 
   test("a snapshot of its own goes before the family", () => {
-    expect(catalogue.find(OPENAI, "gpt-4o-2024-05-13")?.capabilities).not.toContain("json_schema");
-    expect(catalogue.find(OPENAI, "gpt-4o-2024-08-06")?.capabilities).toContain("json_schema");
+    expect(catalogue.find(OPENAI, "gpt-4o-2024-05-13")?.maxOutputTokens).toBe(4_096);
+    expect(catalogue.find(OPENAI, "gpt-4o-2024-08-06")?.maxOutputTokens).toBe(16_384);
   });
 
   test("an end is that of the platform whose word it is, and of the names it gives", () => {

@@ -39,15 +39,11 @@ const OPEN_FACTS = ["models.dev"];
 export const MODELS: CatalogueModel[] = [
   // OpenAI
   model(["gpt-4o", "chatgpt-4o"], "openai/gpt-4o", { max_output: 16_384, capabilities: OPENAI, modalities: SEES }),
-  model(["gpt-4o-2024-05-13"], "openai/gpt-4o", {
-    max_output: 4_096,
-    capabilities: [...TOOLS, "vision", "documents", "logprobs", "n"],
-    modalities: SEES,
-  }),
+  model(["gpt-4o-2024-05-13"], "openai/gpt-4o", { max_output: 4_096, capabilities: OPENAI, modalities: SEES }),
   model(["gpt-4o-mini"], "openai/gpt-4o-mini", { max_output: 16_384, capabilities: OPENAI, modalities: SEES }),
   model(["gpt-4o-audio-preview", "gpt-4o-mini-audio-preview", "gpt-audio*"], "openai/gpt-audio", {
-    capabilities: [...TOOLS, "audio", "n"],
     modalities: { input: ["text", "audio"], output: ["text", "audio"] },
+    sources: ["book"],
   }),
   model(["gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"], "openai/gpt-4.1", {
     context_window: 1_047_576,
@@ -59,11 +55,6 @@ export const MODELS: CatalogueModel[] = [
     max_output: 4_096,
     capabilities: [...TOOLS, "vision", "documents", "logprobs", "n"],
     modalities: SEES,
-  }),
-  model(["gpt-4-1106-preview", "gpt-4-0125-preview"], "openai/gpt-4-turbo", {
-    max_output: 4_096,
-    capabilities: [...TOOLS, "logprobs", "n"],
-    modalities: TEXT,
   }),
   model(["gpt-4"], "openai/gpt-4", { max_output: 8_192, capabilities: [...TOOLS, "logprobs", "n"], modalities: TEXT }),
   model(["gpt-3.5-turbo"], "openai/gpt-3.5-turbo", {
@@ -155,7 +146,7 @@ export const MODELS: CatalogueModel[] = [
   model(["claude-3-haiku", "claude-3-sonnet", "claude-3-opus"], "anthropic/claude-3-haiku-20240307", {
     max_output: 4_096,
     capabilities: CLAUDE_EARLY,
-    modalities: SEES,
+    modalities: { input: ["text", "image"], output: ["text"] },
   }),
   model(["claude-3-5-haiku", "claude-3-5-sonnet"], "anthropic/claude-3-5-haiku-latest", {
     max_output: 8_192,
@@ -211,15 +202,12 @@ export const MODELS: CatalogueModel[] = [
     capabilities: CLAUDE,
     modalities: SEES,
   }),
-  model(
-    ["claude-sonnet-5", "claude-opus-5", "claude-opus-5-5", "claude-fable-5", "claude-fable-5-1"],
-    "anthropic/claude-opus-5",
-    {
-      max_output: 128_000,
-      capabilities: CLAUDE,
-      modalities: SEES,
-    },
-  ),
+  model(["claude-sonnet-5", "claude-opus-5", "claude-fable-5", "claude-fable-5-1"], "anthropic/claude-opus-5", {
+    max_output: 128_000,
+    capabilities: CLAUDE,
+    modalities: SEES,
+  }),
+  model(["claude-opus-5-5"], "anthropic/claude-opus-5-5", { capabilities: CLAUDE, modalities: SEES }),
   model(["claude-haiku-5-5"], null, {
     context_window: 1_000_000,
     max_output: 128_000,
@@ -266,15 +254,11 @@ export const MODELS: CatalogueModel[] = [
     capabilities: ["embeddings"],
     modalities: VECTORS,
   }),
-  model(
-    ["gemini-embedding-2", "gemini-embedding-2-preview", "text-embedding-004", "text-embedding-005"],
-    "google/gemini-embedding-2",
-    {
-      context_window: 8_192,
-      capabilities: ["embeddings"],
-      modalities: VECTORS,
-    },
-  ),
+  model(["gemini-embedding-2", "gemini-embedding-2-preview"], "google/gemini-embedding-2", {
+    context_window: 8_192,
+    capabilities: ["embeddings"],
+    modalities: VECTORS,
+  }),
   model(["imagen-3*", "imagen-4*"], null, { capabilities: ["images"], modalities: PICTURES }),
 
   // Mistral
@@ -313,6 +297,7 @@ export const MODELS: CatalogueModel[] = [
   }),
   model(["command-r", "command-r-plus", "command-r7b"], null, {
     context_window: 128_000,
+    max_output: 4_000,
     capabilities: [...TOOLS, "json_schema", "logprobs"],
     modalities: TEXT,
   }),
@@ -368,6 +353,7 @@ export const MODELS: CatalogueModel[] = [
   }),
   model(["llama-4-scout*"], null, {
     context_window: 10_000_000,
+    sources: ["models.dev", "book"],
     capabilities: OPEN_VISION,
     modalities: { input: ["text", "image"], output: ["text"] },
   }),

@@ -86,6 +86,14 @@ export const providerSchema = z
     role_arn: text().describe("bedrock: a role to assume with the credentials that are found.").optional(),
     profile: text().describe("bedrock: a profile of AWS's own files. Default: the AWS credential chain.").optional(),
     token_url: text().describe("vertex: where tokens come from. Default: what `credentials` say.").optional(),
+    package: text().describe("ai-sdk: the Vercel AI SDK provider package, as in @ai-sdk/xai.").optional(),
+    export: text()
+      .describe("ai-sdk: the package's function that makes a provider. Default: its only one called create….")
+      .optional(),
+    options: z
+      .record(z.string(), z.json().describe("Any value; a text may be a reference."))
+      .describe("ai-sdk: what that function is called with, as in `{ apiKey: env:XAI_API_KEY }`.")
+      .optional(),
     api_key: text()
       .describe(
         "The account's key, best as a reference: env:NAME, file:PATH, vault:path#field, aws-sm:name#field or gcp-sm:resource.",

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { CanonicalRequest } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
-import { isObject, wordOf } from "../field-checks.ts";
+import { entryOf, isObject, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
 import { type Conversation, encodeMessages } from "./encode-messages.ts";
@@ -96,7 +96,7 @@ function hintsOf(request: CanonicalRequest, dropped: Set<string>): Wire {
   if (verbosity !== null) dropped.add("verbosity");
   if (promptCacheKey !== null) dropped.add("prompt_cache_key");
   for (const field of request.foreign) dropped.add(field.path);
-  const tier = serviceTier === null ? null : (TIERS[serviceTier] ?? null);
+  const tier = serviceTier === null ? null : (entryOf(TIERS, serviceTier) ?? null);
   if (serviceTier !== null && tier === null) dropped.add("service_tier");
   return {
     ...(user !== null && { metadata: { user_id: USER_ID.test(user) ? user : hash("sha256", user, "hex") } }),

@@ -2,7 +2,7 @@ import type { ErrorCode } from "@sluicegate/contract";
 import type { GatewayError, ProviderFailure } from "../../core/errors.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { errorHeaders, verbatimUpstream } from "../error-headers.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { entryOf, type Fields, isObject } from "../field-checks.ts";
 import { classifyFailure as classify } from "../openai-error.ts";
 import { type ErrorAnswer, replyObject } from "../protocol.ts";
 import { sseEvent, type Wire } from "./wire.ts";
@@ -99,7 +99,7 @@ export function saidError(body: Fields, eventName: string | null = null): boolea
 export function statusOf(body: Fields): number | null {
   const error = isObject(body["error"]) ? body["error"] : body;
   const type = error["type"];
-  return (typeof type === "string" ? STATUSES[type] : undefined) ?? statusNamed(body);
+  return (typeof type === "string" ? entryOf(STATUSES, type) : undefined) ?? statusNamed(body);
 }
 
 function typeOf(error: GatewayError): string {

@@ -52,7 +52,8 @@ export function decodeReply(body: Buffer): Reply {
 function blocksOf(block: Fields, index: number, annotations: Annotation[]): Block[] {
   switch (block["type"]) {
     case "text": {
-      if (Array.isArray(block["citations"])) pushAll(annotations, block["citations"].filter(isObject).map(annotationOf));
+      if (Array.isArray(block["citations"]))
+        pushAll(annotations, block["citations"].filter(isObject).map(annotationOf));
       return [{ type: "text", text: textBlock(block).text }];
     }
     case "thinking": {

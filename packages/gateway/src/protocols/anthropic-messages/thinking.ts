@@ -1,4 +1,5 @@
 import type { CanonicalRequest, Reasoning } from "../../core/message.ts";
+import { entryOf } from "../field-checks.ts";
 import type { ModelRules } from "./models.ts";
 import type { Wire } from "./wire.ts";
 
@@ -92,7 +93,7 @@ function adaptive(reasoning: Reasoning, rules: ModelRules, maxTokens: number): T
 
 function budgeted(reasoning: Reasoning, cap: number, free: boolean): Thinking {
   const { effort, budgetTokens, visible } = reasoning;
-  const share = SHARES[effort ?? "medium"];
+  const share = entryOf(SHARES, effort ?? "medium");
   const wanted = budgetTokens !== null && budgetTokens > 0 ? budgetTokens : Math.floor(cap * (share ?? 0.5));
   // A cap that nobody asked for makes room for the budget.
   const maxTokens = free && wanted >= cap ? wanted + cap : cap;

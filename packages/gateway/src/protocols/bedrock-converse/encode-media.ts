@@ -1,4 +1,5 @@
 import type { Block, DocumentBlock, ImageBlock } from "../../core/message.ts";
+import { entryOf } from "../field-checks.ts";
 import { UniqueNames } from "../unique-names.ts";
 import type { Wire } from "./wire.ts";
 
@@ -85,12 +86,12 @@ export function canSay(block: Block): boolean {
 }
 
 function imageFormat({ source }: ImageBlock): string | null {
-  return source.kind === "base64" ? (IMAGE_FORMATS[mediaType(source.mediaType)] ?? null) : null;
+  return source.kind === "base64" ? (entryOf(IMAGE_FORMATS, mediaType(source.mediaType)) ?? null) : null;
 }
 
 function documentFormat({ source }: DocumentBlock): string | null {
   if (source.kind === "text") return "txt";
-  return source.kind === "base64" ? (DOCUMENT_FORMATS[mediaType(source.mediaType)] ?? null) : null;
+  return source.kind === "base64" ? (entryOf(DOCUMENT_FORMATS, mediaType(source.mediaType)) ?? null) : null;
 }
 
 function mediaType(written: string): string {

@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Reasoning } from "../../core/message.ts";
 import { type Exclusion, planThinking } from "../anthropic-messages/thinking.ts";
+import { entryOf } from "../field-checks.ts";
 import type { Conversation } from "./encode-messages.ts";
 import type { Effort, ModelRules } from "./models.ts";
 import type { Wire } from "./wire.ts";
@@ -85,7 +86,7 @@ function exclusionOf({ conversation: { messages }, forced, sampled }: Around): E
 }
 
 function effortOf({ effort, budgetTokens }: Reasoning): Effort | null {
-  if (effort !== null) return EFFORTS[effort] ?? null;
+  if (effort !== null) return entryOf(EFFORTS, effort) ?? null;
   if (budgetTokens === null || budgetTokens === 0) return null;
   return BUDGETS.find(([most]) => budgetTokens <= most)?.[1] ?? "high";
 }

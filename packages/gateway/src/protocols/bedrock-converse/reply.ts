@@ -100,7 +100,7 @@ function thoughts(content: Fields): Block[] {
 
 function cited({ content, citations }: Fields, annotations: Annotation[]): Block[] {
   if (Array.isArray(citations)) pushAll(annotations, citations.filter(isObject).map(annotationOf));
-  const texts = Array.isArray(content) ? content.flatMap((part) => (isObject(part) ? (part["text"] ?? []) : [])) : [];
+  const texts = Array.isArray(content) ? content.map((part) => (isObject(part) ? wordOf(part["text"]) : "")) : [];
   return [{ type: "text", text: texts.join("") }];
 }
 

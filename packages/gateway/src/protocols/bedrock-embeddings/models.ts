@@ -1,5 +1,5 @@
 import { COHERE_TEXTS_MAX, cohereInputType } from "../cohere-tasks.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { entryOf, type Fields, isObject } from "../field-checks.ts";
 import type { EmbeddingRequest } from "../translation.ts";
 
 /** How one vendor's embedding models are asked through InvokeModel, and how they answer. */
@@ -38,7 +38,7 @@ const NOVA: EmbeddingModel = {
   body: ({ texts, dimensions, task }) => ({
     taskType: "SINGLE_EMBEDDING",
     singleEmbeddingParams: {
-      embeddingPurpose: NOVA_PURPOSES[task ?? ""] ?? "GENERIC_INDEX",
+      embeddingPurpose: entryOf(NOVA_PURPOSES, task ?? "") ?? "GENERIC_INDEX",
       text: { value: texts[0] ?? "", truncationMode: "NONE" },
       ...(dimensions !== null && { embeddingDimension: dimensions }),
     },

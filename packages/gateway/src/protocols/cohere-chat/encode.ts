@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Reasoning } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
+import { entryOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
 import { encodeMessages } from "./encode-messages.ts";
@@ -88,7 +89,7 @@ function encodeReasoning({ reasoning, maxOutputTokens }: CanonicalRequest, targe
 }
 
 function budgetOf({ effort }: Reasoning, cap: number | null): number | null {
-  const share = SHARES[effort ?? ""];
+  const share = entryOf(SHARES, effort ?? "");
   return cap === null || share === undefined ? null : Math.max(1, Math.floor(cap * share));
 }
 

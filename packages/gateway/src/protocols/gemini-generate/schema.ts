@@ -1,4 +1,4 @@
-import { type Fields, isObject } from "../field-checks.ts";
+import { entryOf, type Fields, isObject } from "../field-checks.ts";
 import { camelCase } from "./fields.ts";
 
 /** Members whose value is a schema, a list of schemas, or a map of them. */
@@ -24,9 +24,9 @@ export function jsonSchemaOf(schema: Fields): Fields {
     else if (key === "type") found["type"] = typeOf(value);
     else if (SCHEMA.has(key)) found[key] = isObject(value) ? jsonSchemaOf(value) : value;
     else if (LIST.has(key)) found[key] = Array.isArray(value) ? value.map(nested) : value;
-    else if (MAP.has(key)) found[RENAMED[key] ?? key] = isObject(value) ? mapped(value) : value;
+    else if (MAP.has(key)) found[entryOf(RENAMED, key) ?? key] = isObject(value) ? mapped(value) : value;
     else if (COUNTS.has(key)) found[key] = typeof value === "string" ? Number(value) : value;
-    else found[RENAMED[key] ?? key] = value;
+    else found[entryOf(RENAMED, key) ?? key] = value;
   }
   return nullable ? withNull(found) : found;
 }

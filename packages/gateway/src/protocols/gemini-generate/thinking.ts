@@ -1,5 +1,5 @@
 import type { Reasoning } from "../../core/message.ts";
-import type { Fields } from "../field-checks.ts";
+import { entryOf, type Fields } from "../field-checks.ts";
 
 /** What a model's name tells of what it takes. */
 export interface ModelTraits {
@@ -64,7 +64,7 @@ export function thinkingConfig(reasoning: Reasoning, traits: ModelTraits): Field
 }
 
 function levelOf(effort: string | null, budget: number | null, { thinking, pro }: ModelTraits): string {
-  const level = LEVELS[effort ?? effortOf(budget ?? 0)] ?? "HIGH";
+  const level = entryOf(LEVELS, effort ?? effortOf(budget ?? 0)) ?? "HIGH";
   // Pro models always think, and refuse the level below low.
   return level === "MINIMAL" && pro && thinking === "level" ? "LOW" : level;
 }
@@ -77,7 +77,7 @@ function effortOf(budget: number): string {
 
 /** Within what the model takes: Pro 128 to 32,768, Flash up to 24,576, Flash-Lite from 512, 0 (off) where it can be. */
 function budgetOf(effort: string | null, budget: number | null, { thinking, pro, lite }: ModelTraits): number {
-  const wanted = budget ?? BUDGETS[effort ?? "medium"] ?? 24_576;
+  const wanted = budget ?? entryOf(BUDGETS, effort ?? "medium") ?? 24_576;
   if (thinking === "unknown") return wanted;
   if (wanted === 0 && !pro) return 0;
   return Math.min(Math.max(wanted, pro ? 128 : lite ? 512 : 1), pro ? 32_768 : 24_576);

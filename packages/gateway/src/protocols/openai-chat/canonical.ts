@@ -1,6 +1,6 @@
 import type { Call } from "../../core/call.ts";
 import type { CanonicalRequest, ForeignField, Reasoning, ResponseFormat } from "../../core/message.ts";
-import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
+import { entryOf, type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { canonicalMessages } from "./canonical-messages.ts";
 import { canonicalToolChoice, canonicalTools, speaksOfFunctions } from "./canonical-tools.ts";
@@ -55,7 +55,10 @@ const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** Does a member of a chat body say nothing that would be missed? */
 export function asksNothing(key: string, value: unknown): boolean {
   return (
-    isAbsent(value) || key === "stream_options" || PLATFORM_MEMBERS.includes(key) || NEUTRAL[key]?.(value) === true
+    isAbsent(value) ||
+    key === "stream_options" ||
+    PLATFORM_MEMBERS.includes(key) ||
+    entryOf(NEUTRAL, key)?.(value) === true
   );
 }
 
@@ -119,7 +122,7 @@ export function canonicalSampling(
 /** What of a body is neither held by the canonical form nor says nothing. */
 export function foreignFields(body: Fields, held: ReadonlySet<string> = HELD): ForeignField[] {
   return Object.entries(body).flatMap(([path, value]) =>
-    isAbsent(value) || held.has(path) || NEUTRAL[path]?.(value) ? [] : [{ path, meaning: MEANT.has(path) }],
+    isAbsent(value) || held.has(path) || entryOf(NEUTRAL, path)?.(value) ? [] : [{ path, meaning: MEANT.has(path) }],
   );
 }
 

@@ -80,9 +80,7 @@ function encodeTool(tool: Tool, target: Target, dropped: Set<string>): Fields | 
 function describedFormat({ description, format }: Extract<Tool, { type: "custom" }>): Fields {
   const { definition, syntax } = (format ?? {}) as Fields;
   const grammar =
-    typeof definition === "string"
-      ? [`The input must follow this ${wordOf(syntax)} grammar:\n${definition}`]
-      : [];
+    typeof definition === "string" ? [`The input must follow this ${wordOf(syntax)} grammar:\n${definition}`] : [];
   const words = [...(description === undefined ? [] : [description]), ...grammar];
   return words.length === 0 ? {} : { description: words.join("\n\n") };
 }

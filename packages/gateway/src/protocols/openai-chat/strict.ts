@@ -1,5 +1,5 @@
 import type { Call } from "../../core/call.ts";
-import { type Fields, isObject } from "../field-checks.ts";
+import { entryOf, type Fields, isObject } from "../field-checks.ts";
 import type { Edit } from "../json-members.ts";
 import type { StrictBody } from "../protocol.ts";
 import { strictEdits, strictFields } from "../strict-body.ts";
@@ -27,7 +27,7 @@ export function strictSplice(call: Call, strict: StrictBody, edits: Map<string, 
   if (said) edits.set("messages", { value: JSON.stringify(said) });
   const offered = Array.isArray(tools) ? strictTools(tools, lost) : null;
   if (offered) edits.set("tools", { value: JSON.stringify(offered) });
-  for (const field of lost) dropped.add(FIELD_NAMES[field] ?? field);
+  for (const field of lost) dropped.add(entryOf(FIELD_NAMES, field) ?? field);
 }
 
 /** The same for a body that was made here. `dropped` is told in canonical names. */

@@ -4,7 +4,7 @@ import type { ProviderFailure } from "../../core/errors.ts";
 import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message.ts";
 import type { FinishReason } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
-import { type Fields, isObject, wordOf } from "../field-checks.ts";
+import { entryOf, type Fields, isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
@@ -90,7 +90,7 @@ export function finishOf(response: Fields, called: boolean): FinishReason | null
 export function failedStatus(said: Fields): number | null {
   const error = isObject(said["error"]) ? said["error"] : said;
   const code = error["code"];
-  return statusNamed(said) ?? (typeof code === "string" ? (CODE_STATUS[code] ?? null) : null);
+  return statusNamed(said) ?? (typeof code === "string" ? (entryOf(CODE_STATUS, code) ?? null) : null);
 }
 
 /** The canonical blocks of one output item; none for what has no place there. */
