@@ -21,6 +21,7 @@ providers:
   mistral: { kind: mistral, api_key: env:KEY }
   vllm: { kind: openai-compatible, preset: vllm, base_url: http://127.0.0.1:8000/v1 }
   own: { kind: openai-compatible, base_url: http://127.0.0.1:8001/v1 }
+  acme: { kind: ai-sdk, package: "@ai-sdk/openai", options: { apiKey: env:KEY } }
   sim: { kind: simulator, base_url: http://127.0.0.1:9100/v1 }
 routes: { default: { chain: [sim/echo] } }
 `;
@@ -57,6 +58,7 @@ test.each([
   ["openai", "gpt-4o-2024-11-20", null, "openai-chat", { messages: said, max_completion_tokens: 8 }],
   ["openai", "gpt-4o-2024-11-20", "responses", "openai-responses", { max_output_tokens: 16 }],
   ["openai", "text-embedding-3-small", null, "openai-embeddings", { input: ["Hi"], model: "text-embedding-3-small" }],
+  ["acme", "gpt-4o-2024-11-20", null, "ai-sdk", { options: { maxOutputTokens: 8 } }],
   ["azure", "gpt-4o-2024-11-20", null, "openai-chat", { messages: said, max_completion_tokens: 8 }],
   ["anthropic", "claude-sonnet-4-5-20250929", null, "anthropic-messages", { max_tokens: 8 }],
   ["gemini", "gemini-2.5-pro", null, "gemini-generate", { contents: parts, generationConfig: { maxOutputTokens: 8 } }],
