@@ -82,7 +82,7 @@ describe("a start with nothing at all", () => {
     const gateway = await start();
     const { curl, key, aliases } = said(gateway);
     expect(key).toMatch(/^sg_dev_[0-9a-f]{64}$/);
-    expect(aliases).toEqual(["default", "fast"]);
+    expect(aliases).toEqual(["default → sim/echo", "fast → sim/echo"]);
     expect(curl).toContain(gateway.url);
     const { stdout } = await run("sh", ["-c", `${curl} --silent --show-error --fail`], {
       env: { PATH: process.env["PATH"] },
@@ -91,7 +91,7 @@ describe("a start with nothing at all", () => {
       choices: [{ message: { role: "assistant", content: "Say hello." }, finish_reason: "stop" }],
       gateway_metadata: { provider: "sim", deployment: "sim/echo" },
     });
-    expect(await modelNames(gateway, key)).toEqual(aliases);
+    expect(await modelNames(gateway, key)).toEqual(["default", "fast"]);
     expect((await models(gateway, `sg_dev_${"0".repeat(64)}`)).status).toBe(401);
     // Everything it keeps is under the data dir, and the key is for its owner only.
     expect(statSync(join(folder.path, "data", "dev-key")).mode & 0o777).toBe(0o600);
@@ -165,8 +165,8 @@ describe("keys of providers in the environment", () => {
   test("make those providers, in one chain, without a call to anybody", async () => {
     const gateway = await start([], { OPENAI_API_KEY: "sk-not-a-key", GROQ_API_KEY: "gsk-not-a-key" });
     const { key, aliases } = said(gateway);
-    expect(aliases).toEqual(["default", "fast"]);
-    expect(await modelNames(gateway, key)).toEqual(aliases);
+    expect(aliases).toEqual(["default → openai/gpt-4o-2024-11-20", "fast → openai/gpt-4o-mini-2024-07-18"]);
+    expect(await modelNames(gateway, key)).toEqual(["default", "fast"]);
     const health = (await (await fetch(`${gateway.url}/v1/health`)).json()) as { deployments: { name: string }[] };
     expect(health.deployments.map(({ name }) => name)).toEqual([
       "openai/gpt-4o-2024-11-20",
