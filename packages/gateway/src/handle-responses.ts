@@ -86,7 +86,6 @@ function ask(
   const { deployment, provider, protocol, pool } = hop;
   const call = resourceCall(resource);
   const header = (name: string): string | undefined => exchange.header(name);
-  const { request, credential, over } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
   const asked = (ready: UpstreamRequest): UpstreamRequest => ({
     ...ready,
     method: resource.method,
@@ -94,6 +93,7 @@ function ask(
   });
   const dresser = idDresser(deploymentToken(deployment, caller.tenant.name), accountToken(deployment.provider));
   const settings = runtime.snapshot.rawRoute;
+  const { request, credential, over } = provider.request({ call, protocol, deployment, crossing: null, pool, header });
   const attempt = new Attempt(
     {
       request: request instanceof Promise ? request.then(asked) : asked(request),

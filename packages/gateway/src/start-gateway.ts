@@ -90,10 +90,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       refetchSecrets: (config) => refetch(secrets, store, config, () => renew()),
     });
     renew = async () => {
-      const result = await store.renew();
-      report(result, log);
-      renewed = result.ok;
-      await app.settled();
+      // Called by timers too, where nobody would hear of what goes wrong: it is told here, and what was served is served on.
+      try {
+        const result = await store.renew();
+        report(result, log);
+        renewed = result.ok;
+        await app.settled();
+      } catch (thrown) {
+        renewed = false;
+        log.fault("", thrown);
+      }
     };
     follow(store, app, secrets, log);
     return {

@@ -1,4 +1,5 @@
-import { CODES, type GatewayError } from "../core/errors.ts";
+import type { ErrorBody } from "@sluicegate/contract";
+import { CODES, type ErrorDetails, type GatewayError } from "../core/errors.ts";
 import type { ErrorAnswer } from "./protocol.ts";
 
 /**
@@ -20,6 +21,22 @@ export function errorHeaders(error: GatewayError): string[] {
   }
   if (details.allow) headers.push("allow", details.allow);
   return headers;
+}
+
+/** What is known of an error beside its words, as members of its JSON: the same in every dialect that lets errors have some. */
+export function detailMembers(
+  details: ErrorDetails,
+): Omit<ErrorBody, "message" | "type" | "param" | "code" | "request_id"> {
+  return {
+    ...(details.reason && { reason: details.reason }),
+    ...(details.scope && { scope: details.scope }),
+    ...(details.dimension && { dimension: details.dimension }),
+    ...(details.retryAfterMs !== undefined && { retry_after_ms: details.retryAfterMs }),
+    ...(details.resetsAt && { resets_at: details.resetsAt }),
+    ...(details.limit !== undefined && { limit: details.limit }),
+    ...(details.used !== undefined && { used: details.used }),
+    ...(details.attempts && { attempts: details.attempts }),
+  };
 }
 
 /**

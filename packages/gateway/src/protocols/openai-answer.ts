@@ -1,6 +1,6 @@
 import type { ErrorBody, ErrorCode } from "@sluicegate/contract";
 import type { GatewayError } from "../core/errors.ts";
-import { errorHeaders, verbatimUpstream } from "./error-headers.ts";
+import { detailMembers, errorHeaders, verbatimUpstream } from "./error-headers.ts";
 import { isObject } from "./field-checks.ts";
 import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
 
@@ -66,13 +66,6 @@ function errorBody(error: GatewayError, requestId: string): ErrorBody {
     param: details.param ?? null,
     code: error.code,
     request_id: requestId,
-    ...(details.reason && { reason: details.reason }),
-    ...(details.scope && { scope: details.scope }),
-    ...(details.dimension && { dimension: details.dimension }),
-    ...(details.retryAfterMs !== undefined && { retry_after_ms: details.retryAfterMs }),
-    ...(details.resetsAt && { resets_at: details.resetsAt }),
-    ...(details.limit !== undefined && { limit: details.limit }),
-    ...(details.used !== undefined && { used: details.used }),
-    ...(details.attempts && { attempts: details.attempts }),
+    ...detailMembers(details),
   };
 }

@@ -263,6 +263,19 @@ export function replyObject(body: Buffer): Fields | null {
   }
 }
 
+/** The data of a stream's event as a JSON object. Throws, without quoting it, for anything else. */
+export function eventObject(data: string): Fields {
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch {
+    // Its own words would quote the answer into the log.
+    throw new Error("a stream event is not JSON");
+  }
+  if (!isObject(event)) throw new Error("a stream event is no JSON object");
+  return event;
+}
+
 /** More tokens than any call can have: a count above it is a fault of the provider's, and would be one of the ledger's. */
 const TOKENS_MAX = 1e12;
 

@@ -15,6 +15,14 @@ export const NO_CLIENTS = {
   passRequest: refuse,
 } satisfies Partial<Protocol>;
 
+/** The same of its translation: only towards it is translated. */
+export const NO_CLIENT_TRANSLATION = {
+  fieldNames: {},
+  toCanonical: refuse,
+  encodeReply: refuse,
+  streamWriter: refuse,
+};
+
 /** Stands for what is never asked of such a protocol. */
 export function refuse(): never {
   throw new Error("no client speaks this protocol");

@@ -23,6 +23,12 @@ export interface StreamEnd {
 /** Takes the bytes of a committed stream. False asks for a pause until `resume`. */
 export type StreamTaker = (bytes: Buffer) => boolean;
 
+/** One whole answer, read and shown to nobody: what the gateway asks for itself. */
+export const WHOLE_ANSWER = {
+  ...{ rewrite: null, writer: null, dresser: null },
+  ...{ stream: false, choices: 1, showsUsage: false, holdTerminator: false },
+} satisfies Partial<AttemptSpec>;
+
 /** What one attempt is made of. */
 export interface AttemptSpec extends IntakeSpec {
   /** A promise while it is being signed: the deadline runs. */

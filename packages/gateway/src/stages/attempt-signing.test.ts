@@ -18,9 +18,8 @@ const REQUEST: UpstreamRequest = {
 };
 
 /** An attempt whose request is still being signed. */
-function signing() {
+function signing(cancel = new Cancel()) {
   const clock = new VirtualClock();
-  const cancel = new Cancel();
   const transport = new ScriptedTransport();
   let sign!: (request: UpstreamRequest) => void;
   let refuse!: (reason: Error) => void;
@@ -83,6 +82,24 @@ describe("a request that has to be signed first", () => {
     run.sign(REQUEST);
     await run.settled();
     expect([run.transport.calls.length, run.clock.timers]).toEqual([0, 0]);
+  });
+
+  it("and whose client had left before, is heard to its end: a refusal that nobody hears would end the process", async () => {
+    const cancel = new Cancel();
+    cancel.cancel("client_left");
+    const unheard: unknown[] = [];
+    const listener = (reason: unknown): void => void unheard.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const run = signing(cancel);
+      run.refuse(new Error("no token"));
+      // Node tells of them when the microtasks of a turn are done.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(run.outcomes).toMatchObject([{ failure: { class: "cancelled" } }]);
+      expect([unheard, run.transport.calls.length, run.clock.timers]).toEqual([[], 0, 0]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
   });
 
   it("and whose client leaves, is not sent", async () => {

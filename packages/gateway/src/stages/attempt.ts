@@ -75,17 +75,15 @@ export class Attempt implements UpstreamSink {
       this.#resolveEnd = resolve;
     });
     this.#forgetCancel = cancel.onCancel(() => this.#fail(this.#broken("cancelled", "the client left")));
-    if (this.#isOver()) return;
-    this.#armTimer();
     const { request } = spec;
-    if (!(request instanceof Promise)) {
-      this.#send(transport, request);
-      return;
-    }
-    request.then(
-      (ready) => this.#isOver() || this.#send(transport, ready),
-      (error: unknown) => this.#fail(providerFailure("auth_failed", messageOf(error), false)),
-    );
+    if (!this.#isOver()) this.#armTimer();
+    // Heard to its end even by an attempt that is over: a rejection nobody hears would end the process.
+    if (request instanceof Promise) {
+      request.then(
+        (ready) => this.#isOver() || this.#send(transport, ready),
+        (error: unknown) => this.#fail(providerFailure("auth_failed", messageOf(error), false)),
+      );
+    } else if (!this.#isOver()) this.#send(transport, request);
   }
 
   #send(transport: Transport, request: UpstreamRequest): void {

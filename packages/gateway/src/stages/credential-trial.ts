@@ -5,6 +5,7 @@ import type { UpstreamRequest } from "../core/transport.ts";
 import type { Verdict } from "../providers/credential-ring.ts";
 import type { Provider } from "../providers/provider.ts";
 import { Attempt } from "./attempt.ts";
+import { WHOLE_ANSWER } from "./attempt-outcome.ts";
 import { callForSelf } from "./own-call.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
@@ -80,15 +81,7 @@ function attemptOf(
   protocol: Hop["protocol"],
   request: UpstreamRequest | Promise<UpstreamRequest>,
 ): Attempt {
-  const still = { rewrite: null, writer: null, dresser: null, stream: false, choices: 1, showsUsage: false };
-  const spec = {
-    ...still,
-    request,
-    protocol,
-    quirks: provider.quirks,
-    holdTerminator: false,
-    timeouts: TIMEOUTS,
-  };
+  const spec = { ...WHOLE_ANSWER, request, protocol, quirks: provider.quirks, timeouts: TIMEOUTS };
   return new Attempt(spec, plane.transport, plane.clock, new Cancel());
 }
 

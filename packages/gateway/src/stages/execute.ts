@@ -88,8 +88,6 @@ function startAttempt(
   const { deployment, provider, protocol, crossing, pool } = hop;
   const client = visit.protocol;
   const remainingMs = deadline - plane.clock.monotonic();
-  const asked = { call, protocol, deployment, crossing, pool, header: work.header };
-  const { request, credential, dropped, over } = provider.request(asked);
   const shown = {
     call,
     requestId: visit.requestId,
@@ -101,6 +99,9 @@ function startAttempt(
     ? null
     : (client.dress?.(call, deploymentToken(deployment, work.lease.row.tenant), accountToken(deployment.provider)) ??
       null);
+  // Last: what it counts as a call on its way is only taken back by an attempt.
+  const asked = { call, protocol, deployment, crossing, pool, header: work.header };
+  const { request, credential, dropped, over } = provider.request(asked);
   const attempt = new Attempt(
     {
       request,

@@ -6,6 +6,7 @@ import { newId } from "../core/ids.ts";
 import type { Provider } from "../providers/provider.ts";
 import { type AttemptRecord, abandonedAttempt } from "./admit.ts";
 import { Attempt } from "./attempt.ts";
+import { WHOLE_ANSWER } from "./attempt-outcome.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
@@ -59,7 +60,7 @@ export async function callForSelf(plane: DataPlane, own: OwnCall): Promise<OwnAn
     if (outcome.kind === "failed") record.failure = outcome.failure;
     return { failure: record.failure, latencyMs: round((endedAt ?? startedAt) - startedAt), record };
   } finally {
-    settleOwn(plane, visit, row, small, records);
+    settleOwn(plane, visit, row, own, records);
   }
 }
 
@@ -70,13 +71,12 @@ function startAttempt(plane: DataPlane, own: OwnCall, hop: Hop): AttemptRecord {
     ...{ call, protocol, deployment, crossing, pool },
     header: () => undefined,
   });
-  const still = { rewrite: null, writer: null, dresser: null, stream: false, choices: 1, showsUsage: false };
   const timeouts = {
     connectMs: Math.min(deployment.timeouts.connectMs, timeoutMs),
     firstTokenMs: null,
     ...{ hopMs: timeoutMs, idleMs: timeoutMs, streamMaxMs: timeoutMs },
   };
-  const spec = { ...still, request, over, protocol, quirks: provider.quirks, holdTerminator: false, timeouts };
+  const spec = { ...WHOLE_ANSWER, request, over, protocol, quirks: provider.quirks, timeouts };
   const attempt = new Attempt(spec, plane.transport, plane.clock, cancel);
   return { hop, attempt, credential, dropped, failure: null, retry: false, writer: null, dresser: null };
 }
@@ -108,7 +108,7 @@ function settleOwn(
   plane: DataPlane,
   visit: Visit,
   row: RequestRow,
-  { call }: SmallGeneration,
+  { small: { call }, cancel }: OwnCall,
   records: readonly AttemptRecord[],
 ): void {
   const attempts = attemptRows(records, call, visit.startedAt);
@@ -118,7 +118,9 @@ function settleOwn(
     const { model, finishReason } = record.attempt.meter;
     Object.assign(row, { status: "ok", response_model: model, finish_reason: finishReason });
   } else {
-    const code = record ? finalError(call, records, false).code : "cancelled";
+    // One that could not even be made is a fault of ours, which its caller tells.
+    const unmade = cancel.cancelled ? "cancelled" : "internal";
+    const code = record ? finalError(call, records, false).code : unmade;
     Object.assign(row, { status: code === "cancelled" ? "cancelled" : "failed", error_code: code });
   }
   plane.metrics.ownCallEnded(row);

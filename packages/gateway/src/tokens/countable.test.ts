@@ -1,32 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { canonicalRequest } from "../core/fixtures/canonical-request.ts";
 import type { Block, CanonicalRequest, Message, Tool } from "../core/message.ts";
 import { countable } from "./countable.ts";
 
-const EMPTY: CanonicalRequest = {
-  messages: [],
-  tools: [],
-  toolChoice: null,
-  parallelToolCalls: null,
-  responseFormat: null,
-  maxOutputTokens: null,
-  temperature: null,
-  topP: null,
-  topK: null,
-  frequencyPenalty: null,
-  presencePenalty: null,
-  seed: null,
-  n: 1,
-  logprobs: null,
-  stop: [],
-  reasoning: null,
-  user: null,
-  metadata: null,
-  serviceTier: null,
-  verbosity: null,
-  promptCacheKey: null,
-  stream: false,
-  foreign: [],
-};
+const EMPTY = canonicalRequest({ messages: [] });
 const said = (...blocks: Block[]): Message => ({ role: "user", blocks });
 const counted = (change: Partial<CanonicalRequest>) => {
   const { texts, flat } = countable({ ...EMPTY, ...change });

@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { StreamReader } from "../protocol.ts";
+import { eventObject, type StreamReader } from "../protocol.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
 import { finishReasonOf, stopSequenceOf } from "./finish.ts";
@@ -14,7 +14,7 @@ export function streamReader(): StreamReader {
   const state = new ReaderState();
   return {
     read(data) {
-      const parts = data.trim() === "" ? [] : state.read(parse(data));
+      const parts = data.trim() === "" ? [] : state.read(eventObject(data));
       return { parts, usageOnly: false, terminator: state.over };
     },
   };
@@ -154,10 +154,4 @@ function said(type: "text" | "reasoning", text: unknown): StreamPart[] {
 
 function textOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
-}
-
-function parse(text: string): Fields {
-  const part: unknown = JSON.parse(text);
-  if (!isObject(part)) throw new Error("a stream part is no JSON object");
-  return part;
 }

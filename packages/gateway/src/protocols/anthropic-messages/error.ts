@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@sluicegate/contract";
 import type { GatewayError, ProviderFailure } from "../../core/errors.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
-import { errorHeaders, verbatimUpstream } from "../error-headers.ts";
+import { detailMembers, errorHeaders, verbatimUpstream } from "../error-headers.ts";
 import { entryOf, type Fields, isObject } from "../field-checks.ts";
 import { classifyFailure as classify } from "../openai-error.ts";
 import { type ErrorAnswer, replyObject } from "../protocol.ts";
@@ -116,14 +116,7 @@ function errorBody(error: GatewayError, requestId: string): Wire {
       message: said,
       code,
       ...(details.param !== undefined && { param: details.param }),
-      ...(details.reason && { reason: details.reason }),
-      ...(details.scope && { scope: details.scope }),
-      ...(details.dimension && { dimension: details.dimension }),
-      ...(details.retryAfterMs !== undefined && { retry_after_ms: details.retryAfterMs }),
-      ...(details.resetsAt && { resets_at: details.resetsAt }),
-      ...(details.limit !== undefined && { limit: details.limit }),
-      ...(details.used !== undefined && { used: details.used }),
-      ...(details.attempts && { attempts: details.attempts }),
+      ...detailMembers(details),
     },
     request_id: requestId,
   };

@@ -1,5 +1,6 @@
 import type { CanonicalRequest, MeaningField } from "../../core/message.ts";
 import type { Target } from "../protocol.ts";
+import { addUnsayable } from "../unsayable-blocks.ts";
 import { canSay } from "./encode-blocks.ts";
 import { canOffer } from "./encode-tools.ts";
 import { type ModelRules, rulesOf } from "./models.ts";
@@ -14,7 +15,7 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   addSampling(request, rulesOf(target.model), lost);
   addFormat(request, rulesOf(target.model), lost);
   addTools(request, lost);
-  addBlocks(request, lost);
+  addUnsayable(request, canSay, lost);
   for (const field of request.foreign) if (field.meaning) lost.add(field.path);
   for (const field of target.quirks.refuses ?? []) {
     if (asksFor(request, field)) lost.add(field);
@@ -56,24 +57,6 @@ function addTools({ tools, toolChoice }: CanonicalRequest, lost: Set<string>): v
   const names = new Set(tools.flatMap((tool) => (tool.type === "hosted" ? [] : [tool.name])));
   // A subset of nothing leaves no tool that could be required.
   if (toolChoice?.type === "allowed" && !toolChoice.names.some((name) => names.has(name))) lost.add("tool_choice");
-}
-
-function addBlocks({ messages }: CanonicalRequest, lost: Set<string>): void {
-  for (const { role, blocks } of messages) {
-    for (const block of blocks) {
-      // Instructions are text alone.
-      if (canSay(block) && (role !== "system" || block.type === "text")) continue;
-      if (block.type === "opaque") lost.add(block.path);
-      else if (block.type === "image") lost.add("images");
-      else if (block.type === "document") lost.add("documents");
-      else if (block.type === "audio") lost.add("audio");
-      else if (block.type === "tool_result") {
-        for (const inner of block.content) {
-          if (!canSay(inner)) lost.add(inner.type === "image" ? "tool_result_images" : "documents");
-        }
-      }
-    }
-  }
 }
 
 function asksFor(request: CanonicalRequest, field: MeaningField): boolean {

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { EventReading, StreamReader } from "../protocol.ts";
+import { type EventReading, eventObject, type StreamReader } from "../protocol.ts";
 import { readToolName } from "../tool-names.ts";
 import { citation } from "./annotations.ts";
 import { saidError, statusOf } from "./error.ts";
@@ -28,7 +28,7 @@ export function streamReader(): StreamReader {
       if (text === "") return NOTHING;
       // No event of the protocol, but some servers that speak it end every stream so.
       if (text === "[DONE]") return OVER;
-      const event = parse(text);
+      const event = eventObject(text);
       if (saidError(event, eventName)) {
         return { ...NOTHING, parts: [{ type: "error", failure: { status: statusOf(event), body: event } }] };
       }
@@ -181,18 +181,6 @@ class ReaderState {
   #usage(raw: unknown): StreamPart[] {
     return readCounts(raw, this.#counts) ? [{ type: "usage", usage: usageOf(this.#counts) }] : [];
   }
-}
-
-function parse(text: string): Fields {
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    // Its own words would quote the answer into the log.
-    throw new Error("a stream event is not JSON");
-  }
-  if (!isObject(event)) throw new Error("a stream event is no JSON object");
-  return event;
 }
 
 function text(type: "text" | "reasoning", value: unknown): StreamPart[] {

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import { classifyAwsFailure } from "../aws-error.ts";
 import type { Protocol } from "../protocol.ts";
-import { NO_CLIENTS, refuse } from "../provider-only.ts";
+import { NO_CLIENT_TRANSLATION, NO_CLIENTS } from "../provider-only.ts";
 import type { ChatTranslation } from "../translation.ts";
 import { fromCanonical } from "./encode.ts";
 import { FrameSplitter } from "./frames.ts";
@@ -12,13 +12,10 @@ import { NAME } from "./wire.ts";
 
 const translation: ChatTranslation = {
   family: "chat",
-  fieldNames: {},
-  toCanonical: refuse,
+  ...NO_CLIENT_TRANSLATION,
   inexpressible,
   fromCanonical,
   decodeReply,
-  encodeReply: refuse,
-  streamWriter: refuse,
 };
 
 /**

@@ -2,6 +2,7 @@ import type { CanonicalRequest } from "../../core/message.ts";
 import { isBlankStop } from "../anthropic-messages/inexpressible.ts";
 import { answerSchema, toolSchema } from "../anthropic-messages/schema.ts";
 import type { Target } from "../protocol.ts";
+import { addUnsayable } from "../unsayable-blocks.ts";
 import { canSay } from "./encode-media.ts";
 import { calledNames, canOffer } from "./encode-tools.ts";
 import { type ModelRules, rulesOf } from "./models.ts";
@@ -19,7 +20,7 @@ export function inexpressible(request: CanonicalRequest, target: Target): string
   addSampling(request, rules, lost);
   addFormat(request, rules, lost);
   addTools(request, rules, lost);
-  addBlocks(request, lost);
+  addUnsayable(request, canSay, lost);
   for (const field of request.foreign) if (field.meaning) lost.add(field.path);
   return [...lost];
 }
@@ -77,22 +78,4 @@ function addTools(request: CanonicalRequest, rules: ModelRules, lost: Set<string
   if (toolChoice?.type === "allowed" && !toolChoice.names.some((name) => names.has(name))) lost.add("tool_choice");
   // There is no word for "none", and tools that the history calls cannot be left out.
   if (toolChoice?.type === "none" && tools.length > 0 && calledNames(request).length > 0) lost.add("tool_choice");
-}
-
-function addBlocks({ messages }: CanonicalRequest, lost: Set<string>): void {
-  for (const { role, blocks } of messages) {
-    for (const block of blocks) {
-      // Instructions are text alone.
-      if (canSay(block) && (role !== "system" || block.type === "text")) continue;
-      if (block.type === "opaque") lost.add(block.path);
-      else if (block.type === "image") lost.add("images");
-      else if (block.type === "document") lost.add("documents");
-      else if (block.type === "audio") lost.add("audio");
-      else if (block.type === "tool_result") {
-        for (const inner of block.content) {
-          if (!canSay(inner)) lost.add(inner.type === "image" ? "tool_result_images" : "documents");
-        }
-      }
-    }
-  }
 }

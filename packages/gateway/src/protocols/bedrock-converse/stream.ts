@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { awsStatus } from "../aws-error.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { EventReading, StreamReader } from "../protocol.ts";
+import { type EventReading, eventObject, type StreamReader } from "../protocol.ts";
 import { readToolName } from "../tool-names.ts";
 import { citation } from "./annotations.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -23,7 +23,7 @@ export function streamReader(): StreamReader {
   return {
     read(data, eventName) {
       const name = eventName ?? "";
-      const event = parse(data);
+      const event = data === "" ? {} : eventObject(data);
       const type = name.startsWith(EXCEPTION) ? name.slice(EXCEPTION.length) : null;
       const code = name.startsWith(ERROR) ? name.slice(ERROR.length) : type;
       if (code !== null) return plain([errorPart(code, event)]);
@@ -160,18 +160,6 @@ function errorPart(type: string, event: Fields): StreamPart {
   const original = event["originalStatusCode"];
   const status = awsStatus(type) ?? (typeof original === "number" ? original : null);
   return { type: "error", failure: { status, body: { ...event, __type: type } } };
-}
-
-function parse(data: string): Fields {
-  let event: unknown;
-  try {
-    event = data === "" ? {} : JSON.parse(data);
-  } catch {
-    // Its own words would quote the answer into the log.
-    throw new Error("a stream event is not JSON");
-  }
-  if (!isObject(event)) throw new Error("a stream event is no JSON object");
-  return event;
 }
 
 function plain(parts: StreamPart[]): EventReading {

@@ -1,6 +1,6 @@
 import { classifyCohereFailure } from "../cohere-error.ts";
 import type { Protocol } from "../protocol.ts";
-import { NO_CLIENTS, refuse } from "../provider-only.ts";
+import { NO_CLIENT_TRANSLATION, NO_CLIENTS } from "../provider-only.ts";
 import { fromCanonical } from "./encode.ts";
 import { inexpressible } from "./inexpressible.ts";
 import { decodeReply, readReply } from "./reply.ts";
@@ -19,12 +19,9 @@ export const cohereChat: Protocol = {
   classifyFailure: classifyCohereFailure,
   translation: {
     family: "chat",
-    fieldNames: {},
-    toCanonical: refuse,
+    ...NO_CLIENT_TRANSLATION,
     inexpressible,
     fromCanonical,
     decodeReply,
-    encodeReply: refuse,
-    streamWriter: refuse,
   },
 };

@@ -3,7 +3,7 @@ import type { StreamPart } from "../../core/stream-part.ts";
 import { madeCallId } from "../call-ids.ts";
 import { statusNamed } from "../error-facts.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { EventReading, StreamReader } from "../protocol.ts";
+import { type EventReading, eventObject, type StreamReader } from "../protocol.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
@@ -19,7 +19,7 @@ export function streamReader(): StreamReader {
       const text = data.trim();
       if (text === "") return plain([]);
       if (text === "[DONE]") return { ...plain([]), terminator: true };
-      return { ...plain(state.read(parse(text))), terminator: state.over };
+      return { ...plain(state.read(eventObject(text))), terminator: state.over };
     },
   };
 }
@@ -140,18 +140,6 @@ function citationParts(citations: unknown): StreamPart[] {
 
 function said(type: "text" | "reasoning", text: unknown): StreamPart[] {
   return typeof text === "string" && text !== "" ? [{ type, choice: 0, text }] : [];
-}
-
-function parse(text: string): Fields {
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    // Its own words would quote the answer into the log.
-    throw new Error("a stream event is not JSON");
-  }
-  if (!isObject(event)) throw new Error("a stream event is no JSON object");
-  return event;
 }
 
 function plain(parts: StreamPart[]): EventReading {

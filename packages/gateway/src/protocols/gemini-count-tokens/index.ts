@@ -10,6 +10,7 @@ import { matchModelPath, modelResource, upstreamModelPath } from "../gemini-gene
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { decorateOpenAiReply } from "../openai-answer.ts";
+import { plainCall, roughTokens } from "../plain-call.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import {
   type ClientRequest,
@@ -64,32 +65,20 @@ function countedBody(body: Fields): Fields {
   return pickObject(body, "generateContentRequest") ?? body;
 }
 
-function decodeRequest({ raw, header, path }: ClientRequest): Call {
+function decodeRequest(request: ClientRequest): Call {
+  const { raw, header, path } = request;
   const body = parseJsonObject(raw, header("content-type"));
   const members = membersOf(raw);
   if (pick(countedBody(body), "contents") === undefined) {
     throw missingField("contents", "what to count, as contents or as a whole generateContentRequest");
   }
-  return {
-    dialect: NAME,
-    operation: "count_tokens",
-    alias: path.alias ?? "",
-    stream: false,
-    needs: new Set(),
-    maxOutputTokens: null,
-    choices: 1,
-    inputTokensEstimate: Math.max(1, Math.ceil(raw.length / 4)),
-    holdsToolResults: false,
-    reasons: false,
-    showsUsage: true,
+  return plainCall(request, {
+    ...{ dialect: NAME, operation: "count_tokens", alias: path.alias ?? "" },
+    inputTokensEstimate: roughTokens(raw.length),
     platform: platformFields(body, header),
     path: { query: path.query },
-    dialectHeaders: {},
-    pinnedTo: null,
-    raw,
-    body,
-    members,
-  };
+    ...{ body, members },
+  });
 }
 
 /** The model stands in the path, and once more in a whole request. */

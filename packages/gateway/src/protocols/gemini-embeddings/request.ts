@@ -4,6 +4,7 @@ import { pick, pickList, pickObject } from "../gemini-generate/fields.ts";
 import { modelResource } from "../gemini-generate/path.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { plainCall, roughTokens } from "../plain-call.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
 
@@ -11,30 +12,19 @@ import type { ClientRequest, Target } from "../protocol.ts";
 export const EMBEDDINGS = "gemini-embeddings";
 
 /** Decodes an embedContent body `{ content }` or a batchEmbedContents body `{ requests: [{ content }] }`. */
-export function decodeRequest({ raw, header, path }: ClientRequest): Call {
+export function decodeRequest(request: ClientRequest): Call {
+  const { raw, header, path } = request;
   const body = parseJsonObject(raw, header("content-type"));
   const members = membersOf(raw);
   checkBody(body);
-  return {
-    dialect: EMBEDDINGS,
-    operation: "embeddings",
-    alias: path.alias ?? "",
-    stream: false,
+  return plainCall(request, {
+    ...{ dialect: EMBEDDINGS, operation: "embeddings", alias: path.alias ?? "" },
     needs: new Set(["embeddings"]),
-    maxOutputTokens: null,
-    choices: 1,
-    inputTokensEstimate: Math.max(1, Math.ceil(raw.length / 4)),
-    holdsToolResults: false,
-    reasons: false,
-    showsUsage: true,
+    inputTokensEstimate: roughTokens(raw.length),
     platform: platformFields(body, header),
     path: { query: path.query },
-    dialectHeaders: {},
-    pinnedTo: null,
-    raw,
-    body,
-    members,
-  };
+    ...{ body, members },
+  });
 }
 
 /** A batch, rather than one content. */

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalRequest, geminiCall, targetModel } from "../../../test/support/gemini-calls.ts";
+import { geminiCall, targetModel } from "../../../test/support/gemini-calls.ts";
 import { refusalOf } from "../../../test/support/thrown.ts";
+import { canonicalRequest } from "../../core/fixtures/canonical-request.ts";
 import type { Block, CanonicalRequest, Message, ToolChoice } from "../../core/message.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { toCanonical } from "./canonical.ts";

@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isObject, wordOf } from "../field-checks.ts";
-import type { EventReading, Quirks, StreamReader } from "../protocol.ts";
+import { type EventReading, eventObject, type Quirks, type StreamReader } from "../protocol.ts";
 import { opaque, readAnnotation, readMedia } from "./annotations.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
 import { googleSignature, readDetails, signatureOf } from "./reasoning.ts";
@@ -34,7 +34,7 @@ export function streamReader(quirks: Quirks): StreamReader {
       const text = data.trim();
       if (text === "[DONE]") return DONE;
       if (text === "") return NOTHING;
-      const chunk = parse(text);
+      const chunk = eventObject(text);
       const parts: StreamPart[] = [];
       const list = Array.isArray(chunk["choices"]) ? chunk["choices"].filter(isObject) : [];
       const usage = usageOf(chunk, list, quirks);
@@ -62,18 +62,6 @@ export function streamReader(quirks: Quirks): StreamReader {
       return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
     },
   };
-}
-
-function parse(text: string): Fields {
-  let chunk: unknown;
-  try {
-    chunk = JSON.parse(text);
-  } catch {
-    // Its own words would quote the answer into the log.
-    throw new Error("a stream event is not JSON");
-  }
-  if (!isObject(chunk)) throw new Error("a stream event is no JSON object");
-  return chunk;
 }
 
 /** In the chunk, in Groq's own member, or in the last choice (Moonshot). */

@@ -1,13 +1,12 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { Call, ReplyFacts } from "../../core/call.ts";
-import { LIMITS } from "../../core/limits.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { checkInteger, checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
-import { parseJsonObject } from "../json-body.ts";
-import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { type Edit, editMembers } from "../json-members.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "../openai-answer.ts";
 import { classifyFailure } from "../openai-error.ts";
-import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
+import { plainBody, plainCall, roughTokens } from "../plain-call.ts";
+import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import {
   type ClientRequest,
   EVENT_STREAM,
@@ -49,38 +48,20 @@ export const openaiEmbeddings: Protocol = {
   translation: embeddingTranslation,
 };
 
-function decodeRequest({ raw, header, path }: ClientRequest): Call {
-  const body = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw);
+function decodeRequest(request: ClientRequest): Call {
+  const { raw, path } = request;
+  const { body, members, platform } = plainBody(request);
   const alias = path.alias ?? checkModel(body);
   checkInput(body["input"]);
   checkInteger(body, "dimensions");
   const format = body["encoding_format"];
   if (!isAbsent(format) && typeof format !== "string") throw wrongField("encoding_format", "float or base64");
-  const platform = platformFields(body, header);
-  if (platform.user === undefined && typeof body["user"] === "string" && body["user"] !== "") {
-    platform.user = body["user"].slice(0, LIMITS.labelCharsMax);
-  }
-  return {
-    dialect: "openai-embeddings",
-    operation: "embeddings",
-    alias,
-    stream: false,
+  return plainCall(request, {
+    ...{ dialect: "openai-embeddings", operation: "embeddings", alias },
     needs: new Set(["embeddings"]),
-    maxOutputTokens: null,
-    choices: 1,
-    inputTokensEstimate: Math.max(1, Math.ceil(raw.length / 4)),
-    holdsToolResults: false,
-    reasons: false,
-    showsUsage: true,
-    platform,
-    path,
-    dialectHeaders: {},
-    pinnedTo: null,
-    raw,
-    body,
-    members,
-  };
+    inputTokensEstimate: roughTokens(raw.length),
+    ...{ platform, body, members },
+  });
 }
 
 /** A text, texts, the tokens of a text, or the tokens of several. */

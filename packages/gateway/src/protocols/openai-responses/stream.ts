@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import type { EventReading, StreamReader } from "../protocol.ts";
+import { type EventReading, eventObject, type StreamReader } from "../protocol.ts";
 import { readAnnotation } from "./annotations.ts";
 import { failedStatus, finishOf } from "./reply.ts";
 import { StreamItem } from "./stream-item.ts";
@@ -38,7 +38,7 @@ export function streamReader(): StreamReader {
       const text = data.trim();
       if (text === "") return NOTHING;
       if (text === "[DONE]") return { ...NOTHING, terminator: true };
-      const event = parse(text);
+      const event = eventObject(text);
       const parts: StreamPart[] = [];
       const terminator = readEvent(event, state, parts);
       return { parts, usageOnly: false, terminator };
@@ -153,16 +153,4 @@ function readFailure(response: unknown, parts: StreamPart[]): void {
   if (usage) parts.push({ type: "usage", usage });
   const body = { error: isObject(whole["error"]) ? whole["error"] : { message: "the response failed" } };
   parts.push({ type: "error", failure: { status: failedStatus(body), body } });
-}
-
-function parse(text: string): Fields {
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch {
-    // Its own words would quote the answer into the log.
-    throw new Error("a stream event is not JSON");
-  }
-  if (!isObject(event)) throw new Error("a stream event is no JSON object");
-  return event;
 }
