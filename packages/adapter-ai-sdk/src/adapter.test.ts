@@ -1,9 +1,12 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { LanguageModelV2 } from "@ai-sdk/provider";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { callLanguageModel, type Part } from "./call-language-model.ts";
 import { failureOf } from "./failure.ts";
 import { findPackage } from "./find-package.ts";
-import { openModels } from "./open-models.ts";
+import { openModels, packageFault } from "./open-models.ts";
 
 const HERE = import.meta.dirname;
 
@@ -14,6 +17,45 @@ test("a package is found, opened, and its faults are told by name", async () => 
   expect(models.language("gpt-x").modelId).toBe("gpt-x");
   await expect(openModels("@ai-sdk/nowhere", null, {}, HERE)).rejects.toThrow("npm install @ai-sdk/nowhere");
   await expect(openModels("@ai-sdk/openai", "createNothing", {}, HERE)).rejects.toThrow("no function createNothing");
+});
+
+describe("before it is called, a package", () => {
+  /** A folder with these packages, whose only file is `index.js`. */
+  const folderWith = (packages: Record<string, { type: string; code: string }>): string => {
+    const folder = mkdtempSync(join(tmpdir(), "sluicegate-packages-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    for (const [name, { type, code }] of Object.entries(packages)) {
+      const at = join(folder, "node_modules", name);
+      mkdirSync(at, { recursive: true });
+      writeFileSync(join(at, "package.json"), JSON.stringify({ name, type, exports: { import: "./index.js" } }));
+      writeFileSync(join(at, "index.js"), code);
+    }
+    return folder;
+  };
+
+  test.each([
+    ["@ai-sdk/openai", null, null],
+    ["@ai-sdk/openai", "createOpenAI", null],
+    ["@ai-sdk/openai", "createNothing", "the package @ai-sdk/openai exports no function createNothing"],
+    ["@ai-sdk/openai", "VERSION", "the package @ai-sdk/openai exports no function VERSION"],
+    ["@ai-sdk/nowhere", null, "the package @ai-sdk/nowhere is not installed: npm install @ai-sdk/nowhere"],
+  ])("%s with export %j: %j", (name, exportName, fault) => {
+    expect(packageFault(name, exportName, HERE)).toBe(fault);
+  });
+
+  test("of modules is looked into as well, and one that does not load says why", () => {
+    const folder = folderWith({
+      two: { type: "module", code: "export const createA = () => {}; export function createB() {}" },
+      none: { type: "module", code: "export const version = 1" },
+      broken: { type: "module", code: 'throw new Error("no such runtime\\nsecond line")' },
+      waits: { type: "module", code: "await null; export const createA = () => {}" },
+    });
+    expect(packageFault("two", null, folder)).toBe("the package two exports createA, createB: name one with `export`");
+    expect(packageFault("two", "createB", folder)).toBeNull();
+    expect(packageFault("none", null, folder)).toContain("exports no function create…: name one");
+    expect(packageFault("broken", null, folder)).toBe("the package broken cannot be loaded: no such runtime");
+    expect(packageFault("waits", "createNothing", folder)).toBeNull();
+  });
 });
 
 test.each([

@@ -2,4 +2,4 @@ export { callEmbeddingModel, type EmbeddingCall } from "./call-embedding-model.t
 export { callLanguageModel, type LanguageCall, type Part } from "./call-language-model.ts";
 export { type Failure, failureOf } from "./failure.ts";
 export { findPackage } from "./find-package.ts";
-export { type Models, openModels } from "./open-models.ts";
+export { type Models, openModels, packageFault } from "./open-models.ts";

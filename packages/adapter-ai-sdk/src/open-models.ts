@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { EmbeddingModelV2, LanguageModelV2 } from "@ai-sdk/provider";
 import { findPackage } from "./find-package.ts";
@@ -27,7 +28,7 @@ export async function openModels(
   folder: string,
 ): Promise<Models> {
   const file = findPackage(packageName, folder);
-  if (file === null) throw new Error(`the package ${packageName} is not installed: npm install ${packageName}`);
+  if (file === null) throw new Error(notInstalled(packageName));
   const loaded = (await import(pathToFileURL(file).href)) as Members;
   const provider = factoryOf(loaded, packageName, exportName)(structuredClone(options));
   return {
@@ -35,6 +36,33 @@ export async function openModels(
     embedding: (id) =>
       made<EmbeddingModelV2<string>>(provider, ["textEmbeddingModel", "embeddingModel"], id, packageName),
   };
+}
+
+/**
+ * What is wrong with a package, as seen from `folder`, or with the name of what makes its provider; null: nothing. Loads the
+ * package, makes nothing with it. One that can only be imported asynchronously (top-level await) is taken at its word.
+ */
+export function packageFault(packageName: string, exportName: string | null, folder: string): string | null {
+  const file = findPackage(packageName, folder);
+  if (file === null) return notInstalled(packageName);
+  let loaded: Members;
+  try {
+    loaded = createRequire(file)(file) as Members;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_REQUIRE_ASYNC_MODULE") return null;
+    const [reason] = String(error instanceof Error ? error.message : error).split("\n");
+    return `the package ${packageName} cannot be loaded: ${reason}`;
+  }
+  try {
+    factoryOf(loaded, packageName, exportName);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function notInstalled(packageName: string): string {
+  return `the package ${packageName} is not installed: npm install ${packageName}`;
 }
 
 function factoryOf(loaded: Members, packageName: string, exportName: string | null): Make {

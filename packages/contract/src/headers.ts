@@ -9,10 +9,15 @@ export const HEADERS = {
   fallbackDepth: "x-sluicegate-fallback-depth",
   attempts: "x-sluicegate-attempts",
   variant: "x-sluicegate-variant",
+  hedged: "x-sluicegate-hedged",
   costUsd: "x-sluicegate-cost-usd",
   overheadMs: "x-sluicegate-overhead-ms",
   dropped: "x-sluicegate-dropped",
   shouldRetry: "x-should-retry",
+  /** Request header: the same key and body again get the same answer. */
+  idempotencyKey: "idempotency-key",
+  /** `true` on an answer that was made for an earlier request of the same key. */
+  idempotentReplayed: "idempotent-replayed",
   /** Request header: `on` or `off`, whether `gateway_metadata` is added to the answer. */
   metadata: "x-sluicegate-metadata",
 } as const;

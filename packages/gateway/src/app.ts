@@ -1,3 +1,6 @@
+import { type DeploymentSeat, deploymentSeat } from "./admin/deployment-seat.ts";
+import { AlertDesk } from "./alerts/desk.ts";
+import { buildCalm, type Calm } from "./build-calm.ts";
 import type { KeyEntry, ProviderConfig, Snapshot } from "./config/snapshot.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { LIMITS, type Waits } from "./core/limits.ts";
@@ -6,8 +9,11 @@ import type { Transport } from "./core/transport.ts";
 import { type ControlDoor, frontDoor, unparsedAnswer } from "./front-door.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { createTransport } from "./http/upstream/transport.ts";
+import { deploymentUsers } from "./ledger/deployment-users.ts";
+import { FeedbackDesk } from "./ledger/feedback-desk.ts";
 import { openKeys } from "./ledger/keys.ts";
 import type { LedgerWriter } from "./ledger/ledger.ts";
+import { openLedgerReaderThread } from "./ledger/reader-thread.ts";
 import { ledgerPath, openLedger } from "./ledger/writer.ts";
 import { listenNear } from "./listen-near.ts";
 import type { ProbeStanding } from "./probes/probe-loops.ts";
@@ -16,12 +22,13 @@ import { buildProvider } from "./providers/build.ts";
 import type { CredentialEvent } from "./providers/credential-ring.ts";
 import { providerMeans } from "./providers/means.ts";
 import { ProviderRings } from "./providers/provider-rings.ts";
-import { RetryBudget } from "./resilience/retry-budget.ts";
 import { buildRuntime, poolsOf, type RuntimeParts, simulatorOnDemand } from "./runtime.ts";
+import { sampleLoop } from "./sample-loop.ts";
 import { tryCredential } from "./stages/credential-trial.ts";
 import { MemoryKeyRing } from "./stages/key-ring.ts";
 import type { DataPlane, Runtime } from "./stages/plane.ts";
 import { RefusalMeter } from "./stages/refusals.ts";
+import { openState } from "./state/open-state.ts";
 import { type Log, silentLog } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { openTokenCounter } from "./tokens/token-counter.ts";
@@ -72,6 +79,12 @@ export interface ControlSeat {
   credentialsAccepted(): boolean;
   /** How the deployments that are probed for readiness stand, by name. */
   probes(): ReadonlyMap<string, ProbeStanding>;
+  /** The deployments and their circuits, which may be set by hand. */
+  deployments: DeploymentSeat;
+  /** Where what replicas share is kept. */
+  store(): { kind: string; state: "ok" | "degraded" | "down" };
+  /** Requests that wait for a place at a deployment. */
+  queueDepth(): number;
 }
 
 /** A running gateway. */
@@ -112,6 +125,8 @@ interface State {
 
 interface Parts {
   plane: DataPlane;
+  calm: Calm;
+  alerts: AlertDesk;
   keys: MemoryKeyRing;
   prober: Prober;
   server: HttpServer;
@@ -134,6 +149,8 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   });
   closers.push(() => ledger.close());
   const databasePath = ledgerPath(dataDir, path);
+  const feedback = new FeedbackDesk({ ledger, reader: openLedgerReaderThread(databasePath), clock });
+  closers.push(() => feedback.close());
   const keys = new MemoryKeyRing(openKeys({ path: databasePath, clock }), clock, (cause) =>
     log.warn("keys in the database cannot be read; those known stay", { cause }),
   );
@@ -144,19 +161,27 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   const simulatorUrl = simulatorOnDemand(closers);
   const means = providerMeans(clock, transport);
   const metrics = createMetrics();
+  const usersOf = (names: readonly string[]) => deploymentUsers(databasePath, clock, names);
+  const alerts = new AlertDesk({ clock, random, transport, log, usersOf }, snapshot);
+  closers.push(() => alerts.close());
   const rings = new ProviderRings({
     ...{ clock, random },
     build: (config) => buildProvider(config, means),
     tryOut: (provider, tenant) => tryCredential(plane, provider, tenant),
     refetch: async (config) => options.refetchSecrets?.(config),
-    told: (event) => credentialNews({ log, metrics, credentialRefused: options.credentialRefused }, event),
+    told: (event) => credentialNews({ log, metrics, alerts, credentialRefused: options.credentialRefused }, event),
   });
   closers.push(() => rings.close());
+  const calm = buildCalm({ clock, random, state: await openState(snapshot.state, { clock, random, log }) });
+  closers.push(() => calm.close());
+  closers.push(sampleLoop(clock, (delayMs) => calm.shedder.sample(delayMs)));
+  calm.follow(snapshot);
+  calm.health.onEvent((event) => alerts.onBreakerEvent(event));
   const runtimeParts: RuntimeParts = { clock, simulatorUrl, rings };
   const state: State = { runtime: await buildRuntime(snapshot, runtimeParts), phase: "starting", refusing: false };
   const plane: DataPlane = {
-    ...{ clock, random, transport, ledger, keys, tokens, log, metrics, waits },
-    retryBudget: new RetryBudget(clock),
+    ...{ clock, random, transport, ledger, feedback, alerts, keys, tokens, log, metrics, waits },
+    ...calm,
     refusals: new RefusalMeter(clock, (row) => ledger.record(row), waits.refusalWindowMs),
     runtime: () => state.runtime,
     draining: () => state.refusing,
@@ -172,11 +197,19 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     phase: () => state.phase,
     credentialsAccepted: () => rings.whole,
     probes: () => prober.standings(),
+    deployments: deploymentSeat({
+      board: calm.health,
+      snapshot: () => state.runtime.snapshot,
+      ceilings: (deployment) => state.runtime.ceilings(deployment, null),
+      used: (ceiling) => calm.state.used(ceiling),
+    }),
+    store: () => ({ kind: calm.state.kind, state: calm.state.standing() }),
+    queueDepth: () => calm.rooms.waiting,
   };
   const control = await openControl(options.control, seat);
   closers.push(() => control.close());
   const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
-  return { plane, keys, prober, server, state, extraKeys, runtimeParts };
+  return { plane, calm, alerts, keys, prober, server, state, extraKeys, runtimeParts };
 }
 
 function appOf(parts: Parts, port: number, closers: Closer[]): App {
@@ -189,7 +222,8 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
     parts.keys.setFixed([...snapshot.keys, ...parts.extraKeys]);
     const pools = poolsOf(snapshot);
     plane.transport.retain(pools);
-    plane.retryBudget.retain(pools);
+    parts.calm.follow(snapshot);
+    parts.alerts.follow(snapshot);
     parts.prober.follow();
   };
   return {
@@ -252,13 +286,15 @@ async function closeAll(closers: Closer[]): Promise<void> {
 interface NewsDesk {
   log: Log;
   metrics: Metrics;
+  alerts: AlertDesk;
   credentialRefused: AppOptions["credentialRefused"];
 }
 
 /** A credential was rotated, or its successor refused: for the log, the metrics, and whoever sends alerts. */
-function credentialNews({ log, metrics, credentialRefused }: NewsDesk, event: CredentialEvent): void {
+function credentialNews({ log, metrics, alerts, credentialRefused }: NewsDesk, event: CredentialEvent): void {
   const { kind, provider, tenant, generation } = event;
   metrics.credential(provider, kind);
+  alerts.onCredential(event);
   const facts = { provider, generation, ...(tenant !== null && { tenant }) };
   if (kind === "rotated") return log.info("a new credential is in use", facts);
   log.error("the provider refuses the new credential; the old one stays in use", facts);

@@ -1,9 +1,10 @@
 import { GatewayError } from "./core/errors.ts";
 import { newId } from "./core/ids.ts";
+import { FEEDBACK_PATH, handleFeedback } from "./handle-feedback.ts";
 import { handleModels, modelsAsked } from "./handle-models.ts";
 import { handleRequest } from "./handle-request.ts";
 import { handleResponses, isResponsePath } from "./handle-responses.ts";
-import type { Exchange } from "./http/exchange.ts";
+import type { Exchange, HttpExchange } from "./http/exchange.ts";
 import type { UnparsedAnswer } from "./http/server.ts";
 import { anthropicMessages } from "./protocols/anthropic-messages/index.ts";
 import { geminiGenerate } from "./protocols/gemini-generate/index.ts";
@@ -15,17 +16,25 @@ import type { DataPlane } from "./stages/plane.ts";
 /** The control plane's side of the port: admin API, health, console. */
 export interface ControlDoor {
   handles(path: string): boolean;
-  handle(request: Exchange["request"], response: Exchange["response"]): void;
+  handle(request: HttpExchange["request"], response: HttpExchange["response"]): void;
 }
 
 /** Which handler a request goes to: data plane by path, control plane by prefix, else a 404 in the nearest dialect. */
-export function frontDoor(plane: DataPlane, control: ControlDoor): (exchange: Exchange) => void {
+export function frontDoor(plane: DataPlane, control: ControlDoor): (exchange: HttpExchange) => void {
   return (exchange) => {
     const call = addressed(exchange.path, exchange.query);
     if (call) {
       if (exchange.method !== "POST") return refuse(plane, exchange, methodNotAllowed(exchange, "POST"));
       // handleRequest answers and settles whatever happens; what it still throws is a fault of the gateway itself.
       handleRequest(plane, exchange, call).catch((fault: unknown) => {
+        plane.log.fault("", fault);
+        exchange.destroy();
+      });
+      return;
+    }
+    if (exchange.path === FEEDBACK_PATH) {
+      if (exchange.method !== "POST") return refuse(plane, exchange, methodNotAllowed(exchange, "POST"));
+      handleFeedback(plane, exchange).catch((fault: unknown) => {
         plane.log.fault("", fault);
         exchange.destroy();
       });

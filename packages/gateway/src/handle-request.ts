@@ -1,5 +1,6 @@
 import { HEADERS } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
+import type { HealthFacts } from "./core/health.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Addressed } from "./protocols/registry.ts";
@@ -11,9 +12,13 @@ import { ClientStream } from "./stages/client-stream.ts";
 import { countHere } from "./stages/count-here.ts";
 import { execute } from "./stages/execute.ts";
 import type { DataPlane } from "./stages/plane.ts";
+import { type IdempotentRun, replay } from "./stages/replay.ts";
 import { respond } from "./stages/respond.ts";
 import { route } from "./stages/route.ts";
+import { routeFacts } from "./stages/route-facts.ts";
+import { requestRow } from "./stages/rows.ts";
 import { type Ending, settle } from "./stages/settle.ts";
+import { shed } from "./stages/shed.ts";
 import { openVisit, type Visit } from "./stages/visit.ts";
 
 /**
@@ -32,6 +37,7 @@ export async function handleRequest(
   const { snapshot } = runtime;
   const ending: Ending = {};
   let client: ClientStream | null = null;
+  let run: IdempotentRun | null = null;
   plane.metrics.requestBegan();
   try {
     if (plane.draining())
@@ -46,34 +52,50 @@ export async function handleRequest(
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
     // Wire → call; the raw bytes stay at hand.
     ending.call = protocol.decodeRequest({ raw, header, path });
+    // What routing looks at is on the row, whatever becomes of the request.
+    ending.facts = routeFacts(runtime, ending.caller, ending.call, { at: clock.now(), draw: plane.random.float() });
     // May they use this alias, and is what must be said said? Before anything is spent.
-    const target = authorize(snapshot, ending.caller, ending.call);
+    authorize(snapshot, ending.caller, ending.call);
+    // Is there room at all? Less urgent work is turned away first.
+    shed(plane, ending.call);
+    // The same key again: the same answer, joined in flight or replayed.
+    const asking = { visit, runtime, caller: ending.caller, call: ending.call };
+    const first = exchange.header(HEADERS.idempotencyKey) ? await replay(plane, exchange, asking) : null;
+    if (first === "replayed") {
+      ending.lease = { row: requestRow(visit, ending), attempts: [] };
+      return;
+    }
+    run = first;
+    const door = run?.exchange ?? exchange;
     // Alias → ordered deployments, with reasons.
-    ending.plan = route(runtime, ending.caller, protocol, ending.call, target);
+    const read = (key: string): HealthFacts => plane.health.read(key);
+    ending.plan = route(runtime, ending.caller, protocol, ending.call, ending.facts, read);
     // A count that the deployment cannot make is made here: nobody is asked, and nothing is spent.
     if (ending.plan.countsHere) {
       const { caller, call, plan } = ending;
-      ending.lease = await countHere(plane, exchange, { visit, caller, call, plan, expose: snapshot.gateway.expose });
+      ending.lease = await countHere(plane, door, { visit, caller, call, plan, expose: snapshot.gateway.expose });
       return;
     }
     // A trace of it on disk before anything is sent.
     ending.lease = await admit(plane, visit, ending.caller, ending.call, ending.plan);
     const { call, plan, lease } = ending;
     if (call.stream)
-      client = new ClientStream(exchange, protocol, call, clock, plan.settings.keepaliveMs, idHeaders(visit));
+      client = new ClientStream(door, protocol, call, clock, plan.settings.keepaliveMs, idHeaders(visit));
     const wanted = header(HEADERS.metadata);
     const metadata = wanted === "on" || (wanted !== "off" && !call.stream && protocol.api === "chat");
     const work = { visit, call, plan, lease, header, holdTerminator: call.stream && metadata };
     // The attempt loop: pick, send, classify, again?
-    const executed = await execute(plane, work, exchange.cancel);
+    const executed = await execute(plane, work, door.cancel);
     const { expose } = snapshot.gateway;
-    ending.broken = await respond(plane, exchange, client, executed, { visit, call, lease, expose, metadata });
+    const { slowStream } = plan.settings;
+    ending.broken = await respond(plane, door, client, executed, { visit, call, lease, expose, metadata, slowStream });
   } catch (thrown) {
     ending.error = toGatewayError(thrown);
-    answerError(exchange, client, visit, ending.error);
+    answerError(run?.exchange ?? exchange, client, visit, ending.error);
   } finally {
     client?.close();
     settle(plane, visit, ending);
+    run?.close(!ending.error && !ending.broken);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Cancel } from "./core/cancel.ts";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
 import type { UpstreamRequest } from "./core/transport.ts";
 import type { Exchange } from "./http/exchange.ts";
@@ -13,7 +14,7 @@ import {
   resourceProtocol,
 } from "./protocols/openai-responses/resource.ts";
 import { attemptTimeouts } from "./resilience/timeouts.ts";
-import type { AttemptRecord } from "./stages/admit.ts";
+import { type AttemptRecord, unheld } from "./stages/attempt-record.ts";
 import { idHeaders } from "./stages/answer-headers.ts";
 import { Attempt } from "./stages/attempt.ts";
 import { authenticate, type Caller } from "./stages/authenticate.ts";
@@ -21,6 +22,7 @@ import { ClientStream } from "./stages/client-stream.ts";
 import { finalError } from "./stages/final-error.ts";
 import { findResponse } from "./stages/find-response.ts";
 import type { DataPlane, Runtime } from "./stages/plane.ts";
+import { renewal } from "./stages/renewal.ts";
 import { deploymentToken, type Hop } from "./stages/route.ts";
 import { openVisit, type Visit } from "./stages/visit.ts";
 
@@ -53,7 +55,8 @@ export async function handleResponses(plane: DataPlane, exchange: Exchange): Pro
       client = new ClientStream(exchange, openaiResponses, call, plane.clock, keepaliveMs, idHeaders(visit));
     }
     let record = ask(plane, exchange, resource, hop, { runtime, caller });
-    if (await isRenewed(record)) record = ask(plane, exchange, resource, hop, { runtime, caller });
+    if (await isRenewed(plane, visit, record, exchange.cancel))
+      record = ask(plane, exchange, resource, hop, { runtime, caller });
     await answer(exchange, client, visit, record, resource);
   } catch (thrown) {
     const error = toGatewayError(thrown);
@@ -113,7 +116,7 @@ function ask(
     plane.clock,
     exchange.cancel,
   );
-  return { hop, attempt, retry: false, credential, dropped: [], writer: null, dresser, failure: null };
+  return { ...unheld(hop, attempt), credential, dresser };
 }
 
 async function answer(
@@ -145,10 +148,11 @@ async function answer(
 }
 
 /** Whether the provider refused its credential, and has another one now. */
-async function isRenewed({ hop, credential, attempt }: AttemptRecord): Promise<boolean> {
-  const outcome = await attempt.outcome;
-  if (outcome.kind !== "failed" || outcome.failure.class !== "auth_failed" || !credential.use) return false;
-  return (await hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""))) === true;
+async function isRenewed(plane: DataPlane, visit: Visit, record: AttemptRecord, cancel: Cancel): Promise<boolean> {
+  const outcome = await record.attempt.outcome;
+  if (outcome.kind !== "failed") return false;
+  record.failure = outcome.failure;
+  return renewal(plane, record, { visit, renewed: false, mayWait: true, remainingMs: RESOURCE_MS }, cancel);
 }
 
 /** What the client is told: a provider that does not have it says so with a 404, and in the words of its own id. */

@@ -3,6 +3,7 @@ import type { Deployment, ProviderConfig, Snapshot } from "./config/snapshot.ts"
 import type { Clock } from "./core/clock.ts";
 import { LIMITS } from "./core/limits.ts";
 import { bookPrice } from "./ledger/price-book.ts";
+import { buildCeilings } from "./limits/ceilings.ts";
 import { tokenPool } from "./providers/means.ts";
 import type { Provider } from "./providers/provider.ts";
 import type { ProviderRings, WantedProvider } from "./providers/provider-rings.ts";
@@ -22,11 +23,18 @@ export interface RuntimeParts {
 
 /** What a config snapshot is made into before requests read it. Fails, and changes nothing, when a provider cannot be built. */
 export async function buildRuntime(snapshot: Snapshot, parts: RuntimeParts): Promise<Runtime> {
-  const { clock } = parts;
-  const raw = new Map<string, Deployment>();
   return {
     snapshot,
     ...(await buildProviders(snapshot, parts)),
+    ...rawDeployments(snapshot, parts.clock),
+    ceilings: buildCeilings(snapshot),
+  };
+}
+
+/** Deployments made on the fly for `provider/model` names that a config does not list. */
+export function rawDeployments(snapshot: Snapshot, clock: Clock): Pick<Runtime, "rawDeployment" | "madeDeployments"> {
+  const raw = new Map<string, Deployment>();
+  return {
     rawDeployment(provider, model) {
       const name = `${provider}/${model}`;
       const found = raw.get(name);
@@ -68,7 +76,7 @@ async function buildProviders(
   return { providers, own };
 }
 
-/** Names under which connections and retry budgets of a runtime are kept; those of tenants with their own credentials too. */
+/** Names under which connections of a runtime are kept; those of tenants with their own credentials too. */
 export function poolsOf(snapshot: Snapshot): Set<string> {
   const pools = new Set<string>();
   const add = (pool: string, provider: string): void => {

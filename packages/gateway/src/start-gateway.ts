@@ -12,6 +12,7 @@ import type { Clock } from "./core/clock.ts";
 import type { Waits } from "./core/limits.ts";
 import type { Random } from "./core/random.ts";
 import { secretsIn } from "./core/secret.ts";
+import { askGates } from "./evaluation-gate.ts";
 import { probeModels } from "./http/probe-models.ts";
 import { bookPrice } from "./ledger/price-book.ts";
 import { openLedgerReaderThread } from "./ledger/reader-thread.ts";
@@ -142,7 +143,7 @@ function openConfig(options: GatewayOptions, dataDir: string, secrets: SecretKee
     secrets,
     overrides: { port: options.port, host: options.host },
   };
-  return ConfigStore.open(load, (result) => report(result, log)).then((store) => {
+  return ConfigStore.open(load, (result) => report(result, log), askGates(clock)).then((store) => {
     for (const problem of store.lastResult.problems)
       log.warn(problem.message, { at: placeOf(problem), path: problem.path });
     return store;

@@ -324,7 +324,8 @@ function config(deadPort: number): unknown {
   }
   deploy("forever", "long?tokens=10000&between=20ms");
   route("forever", ["forever"], { timeouts: { hop: "1s", total: "1s", stream_max: "1s" } });
-  deployments["dead"] = { provider: "dead", model: "any-2026-01-01", price };
+  const patientBreaker = { consecutive: 1_000, min_requests: 1_000 };
+  deployments["dead"] = { provider: "dead", model: "any-2026-01-01", price, breaker: patientBreaker };
   route("dead-alone", ["dead"]);
   route("dead-next", ["dead", "echo"]);
   return {

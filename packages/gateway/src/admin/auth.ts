@@ -57,6 +57,13 @@ export function requireUnbound(principal: Principal): void {
   );
 }
 
+/** For what keeps it running: circuits and the like. Throws permission_denied. */
+export function requireOperator(principal: Principal): void {
+  requireUnbound(principal);
+  if (principal.role === "viewer")
+    throw new GatewayError("permission_denied", "this needs the role operator or admin; this key is viewer");
+}
+
 /** For changes of the gateway itself. Throws permission_denied. */
 export function requireAdmin(principal: Principal): void {
   requireUnbound(principal);

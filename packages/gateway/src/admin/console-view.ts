@@ -1,6 +1,6 @@
 import type { RequestRecord, SpendReport } from "@sluicegate/contract";
 import type { ConfigProblem, Snapshot, Tenant } from "../config/snapshot.ts";
-import { denialOf, deniesDeployment } from "../routing/permission.ts";
+import { denialOf, deniesDeployment } from "../core/permission.ts";
 import type { Principal } from "./auth.ts";
 import { dayOf } from "./default-range.ts";
 import { type Health, healthOf } from "./health.ts";
@@ -75,7 +75,8 @@ const NOBODY: Tenant = {
   name: "",
   models: null,
   require: [],
-  defaults: { classification: null },
+  defaults: { classification: null, residency: null },
+  allow: [],
   teams: [],
   applications: [],
 };

@@ -21,6 +21,8 @@ const GUARDED = [
   "/admin/requests",
   "/admin/requests/req_1",
   "/admin/spend",
+  "/admin/feedback",
+  "/admin/deployments",
   "/admin/openapi.json",
   "/v1/stats",
   "/metrics",

@@ -4,7 +4,9 @@ import { GatewayError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import { LIMITS } from "../core/limits.ts";
 import { consoleRoutes } from "./console.ts";
+import { deploymentRoutes } from "./deployments.ts";
 import { errorAnswer } from "./error-answer.ts";
+import { feedbackRoutes } from "./feedback.ts";
 import { healthRoutes } from "./health.ts";
 import { type LoopDelay, watchLoopDelay } from "./loop-delay.ts";
 import { metricsRoutes } from "./metrics.ts";
@@ -94,6 +96,8 @@ function register(app: FastifyInstance, parts: ControlParts, loopDelay: LoopDela
   metricsRoutes(app, parts, loopDelay);
   requestRoutes(app, parts);
   spendRoutes(app, parts);
+  feedbackRoutes(app, parts);
+  deploymentRoutes(app, parts);
   openApiRoutes(app, parts);
   if (parts.reload) reloadRoutes(app, parts, parts.reload);
   consoleRoutes(app, parts);

@@ -139,6 +139,7 @@ describe("numbers of the process", () => {
       cost_micro_usd: 2_500_000,
       failovers: 1,
       retries: 1,
+      hedges: 0,
       refusals: 1,
       aliases: ["default", "fast"],
       circuits: { "openai/gpt-big": "closed", backup: "closed" },

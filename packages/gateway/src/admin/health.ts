@@ -1,7 +1,8 @@
 import type { ErrorClass } from "@sluicegate/contract";
 import type { FastifyInstance } from "fastify";
+import type { Circuit } from "../core/health.ts";
 import type { ProbeStanding } from "../probes/probe-loops.ts";
-import type { ControlParts } from "./parts.ts";
+import type { ControlParts, StoreState } from "./parts.ts";
 
 /** GET /v1/health. */
 export interface Health {
@@ -9,11 +10,12 @@ export interface Health {
   version: string;
   region: string | null;
   uptime_s: number;
-  store: { kind: string; state: "ok" | "degraded" | "down" };
+  store: StoreState;
   ledger: { kind: string; state: "ok" | "degraded" | "down"; spooled_rows: number };
   secrets: { state: "ok" | "degraded"; oldest_refresh_s: number };
   config: { revision: string; loaded_at: string; state: "ok" | "last_good" };
-  deployments: { name: string; circuit: "closed" | "open" | "half_open"; probe?: ProbeHealth }[];
+  deployments: { name: string; circuit: Circuit; probe?: ProbeHealth }[];
+  /** Circuits that are not closed. */
   open_circuits: number;
 }
 
@@ -32,25 +34,25 @@ export function healthOf(parts: ControlParts): Health {
   const ledger = parts.ledger.state();
   const secrets = parts.secrets();
   const phase = parts.phase();
-  const { deployments, gateway } = parts.snapshot();
+  const { gateway } = parts.snapshot();
   const probes = parts.probes();
-  const intact = ledger === "ok" && config.state === "ok" && secrets.state === "ok";
-  const whole = phase === "ready" && intact && parts.ledger.accepting();
+  const store = parts.store();
+  const circuits = parts.deployments.circuits();
+  const open = circuits.filter(({ circuit }) => circuit !== "closed").length;
+  const states = [ledger, config.state, secrets.state, store.state];
+  const whole = phase === "ready" && open === 0 && states.every((state) => state === "ok") && parts.ledger.accepting();
   return {
     status: phase === "draining" ? "draining" : whole ? "ok" : "degraded",
     version: parts.version,
     region: gateway.region,
     uptime_s: seconds(now - parts.startedAt),
-    store: { kind: "memory", state: "ok" },
+    store,
     ledger: { kind: "sqlite", state: ledger, spooled_rows: parts.ledger.spooledRows() },
     // Those of variables and files are as old as the config that was read with them.
     secrets: { state: secrets.state, oldest_refresh_s: seconds(now - (secrets.oldestReadAt ?? config.loadedAt)) },
     config: { revision: config.revision, loaded_at: new Date(config.loadedAt).toISOString(), state: config.state },
-    deployments: [...deployments.keys()].map((name) => ({
-      ...{ name, circuit: "closed" as const },
-      ...probeHealth(probes.get(name)),
-    })),
-    open_circuits: 0,
+    deployments: circuits.map(({ name, circuit }) => ({ name, circuit, ...probeHealth(probes.get(name)) })),
+    open_circuits: open,
   };
 }
 
@@ -58,10 +60,11 @@ export function healthOf(parts: ControlParts): Health {
 export function healthRoutes(app: FastifyInstance, parts: ControlParts): void {
   app.get("/healthz", async () => ({ status: "ok" }));
   app.get("/readyz", async (_request, reply) => {
-    const { ledger, config, secrets } = healthOf(parts);
+    const { ledger, config, secrets, store, open_circuits } = healthOf(parts);
     const phase = parts.phase();
     // What is degraded is told, and is no reason to send the traffic elsewhere.
-    const states = Object.entries({ ledger, config, secrets });
+    const circuits = { state: open_circuits === 0 ? "ok" : "degraded" };
+    const states = Object.entries({ ledger, config, secrets, store, circuits });
     const degraded = states.flatMap(([name, { state }]) => (state === "ok" ? [] : [name]));
     return reply.code(phase === "ready" ? 200 : 503).send({ status: phase, degraded });
   });

@@ -9,7 +9,12 @@ import { type Family, prometheusText, type Sample } from "./prometheus-text.ts";
 export function metricsRoutes(app: FastifyInstance, parts: ControlParts, loopDelay: LoopDelay): void {
   app.get("/metrics", async (request, reply) => {
     requireUnbound(authenticate(parts.adminKeys(), request.headers.authorization));
-    const families = [...traffic(parts.metrics.read()), ...readiness(parts.probes()), ...gateway(parts, loopDelay)];
+    const families = [
+      ...traffic(parts.metrics.read()),
+      ...readiness(parts.probes()),
+      circuits(parts.deployments.circuits()),
+      ...gateway(parts, loopDelay),
+    ];
     return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(prometheusText(families));
   });
 }
@@ -39,6 +44,7 @@ function traffic(reading: MetricsReading): Family[] {
     ),
     counter("failovers_total", "Requests that moved on to another deployment.", [{ value: reading.failovers }]),
     counter("retries_total", "Calls repeated to the same deployment.", [{ value: reading.retries }]),
+    counter("hedges_total", "Second calls begun beside one that took long.", [{ value: reading.hedges }]),
     counter(
       "credential_generations_total",
       "New credentials of providers, by what came of them.",
@@ -92,6 +98,22 @@ function readiness(probes: ReturnType<ControlParts["probes"]>): Family[] {
   ];
 }
 
+const CIRCUITS = ["closed", "open", "half_open"] as const;
+
+/** By configured names alone. */
+function circuits(standings: ReturnType<ControlParts["deployments"]["circuits"]>): Family {
+  return {
+    name: "circuit_state",
+    help: "1 for the state in which the circuit of a deployment is.",
+    type: "gauge",
+    samples: standings.flatMap(({ name, circuit }) =>
+      CIRCUITS.map((state) => ({ labels: { deployment: name, state }, value: circuit === state ? 1 : 0 })),
+    ),
+  };
+}
+
+const STORE_STATES = ["ok", "degraded", "down"] as const;
+
 function gateway(parts: ControlParts, loopDelay: LoopDelay): Family[] {
   return [
     {
@@ -99,6 +121,18 @@ function gateway(parts: ControlParts, loopDelay: LoopDelay): Family[] {
       help: "Ledger rows on disk that are not yet in the database.",
       type: "gauge",
       samples: [{ value: parts.ledger.spooledRows() }],
+    },
+    {
+      name: "queue_depth",
+      help: "Requests that wait for a place at a deployment.",
+      type: "gauge",
+      samples: [{ value: parts.queueDepth() }],
+    },
+    {
+      name: "store_state",
+      help: "1 for the state of what replicas share.",
+      type: "gauge",
+      samples: STORE_STATES.map((state) => ({ labels: { state }, value: parts.store().state === state ? 1 : 0 })),
     },
     {
       name: "event_loop_delay_seconds",

@@ -2,6 +2,8 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from "zod-openapi";
 import { authenticate } from "./auth.ts";
+import { errors, json } from "./openapi-answers.ts";
+import { deploymentPaths, feedbackPaths } from "./openapi-deployments.ts";
 import type { ControlParts } from "./parts.ts";
 import { requestsQuery } from "./requests.ts";
 import { errorShape, requestPageShape, requestShape, spendShape } from "./shapes.ts";
@@ -31,6 +33,8 @@ function description(parts: ControlParts): ZodOpenApiObject {
       "/admin/requests": { get: listRequests() },
       "/admin/requests/{id}": { get: oneRequest() },
       "/admin/spend": { get: spend() },
+      ...feedbackPaths(),
+      ...deploymentPaths(),
       ...(parts.reload && { "/admin/config/reload": { post: reload() } }),
       "/admin/openapi.json": { get: itself() },
     },
@@ -102,19 +106,4 @@ function itself(): ZodOpenApiOperationObject {
     summary: "This document",
     responses: { "200": json("An OpenAPI 3.1 document.", z.looseObject({ openapi: z.string() })), ...errors("401") },
   };
-}
-
-const ERRORS = {
-  "400": "A parameter is wrong: `param` names it.",
-  "401": "No admin key, or not one of this gateway.",
-  "403": "The key may not do or see this.",
-  "404": "There is no such thing, or not for this key.",
-} as const;
-
-function errors(...statuses: (keyof typeof ERRORS)[]): ZodOpenApiOperationObject["responses"] {
-  return Object.fromEntries(statuses.map((status) => [status, json(ERRORS[status], errorShape)]));
-}
-
-function json(description: string, schema: z.ZodType) {
-  return { description, content: { "application/json": { schema } } };
 }

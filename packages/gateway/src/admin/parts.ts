@@ -1,12 +1,14 @@
-import type { Page, RequestRecord, SpendReport } from "@sluicegate/contract";
+import type { FeedbackReport, FeedbackRow, Page, RequestRecord, SpendReport } from "@sluicegate/contract";
 import type { AdminKey, ConfigProblem, Snapshot } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
+import type { FeedbackFilter, FeedbackQuery } from "../ledger/feedback-reads.ts";
 import type { LedgerReader, LedgerWriter, RequestFilter } from "../ledger/ledger.ts";
 import type { ProbeStanding } from "../probes/probe-loops.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ConsoleLinks } from "./console-links.ts";
+import type { DeploymentSeat } from "./deployment-seat.ts";
 
 /** The ledger as the control plane reads it: a LedgerReader as it is, or one that answers from another thread. */
 export interface LedgerReads {
@@ -14,6 +16,12 @@ export interface LedgerReads {
   request(requestId: string): RequestRecord | null | Promise<RequestRecord | null>;
   spend(query: Parameters<LedgerReader["spend"]>[0]): SpendReport | Promise<SpendReport>;
   close(): void | Promise<void>;
+}
+
+/** Scores, read the same way. */
+export interface FeedbackReads {
+  scores(filter: FeedbackFilter): Page<FeedbackRow> | Promise<Page<FeedbackRow>>;
+  feedback(query: FeedbackQuery): FeedbackReport | Promise<FeedbackReport>;
 }
 
 /** Where the process stands between its start and its end. */
@@ -32,6 +40,12 @@ export interface SecretsState {
   oldestReadAt: number | null;
 }
 
+/** Where replicas keep what they share, and whether it works. */
+export interface StoreState {
+  kind: string;
+  state: "ok" | "degraded" | "down";
+}
+
 /** What came of reading the config again: `ok` false means that the old one still holds. */
 interface ReloadResult {
   ok: boolean;
@@ -47,7 +61,7 @@ export interface ControlParts {
   /** Epoch ms. */
   startedAt: number;
   /** Closed with the control plane. */
-  reader: LedgerReads;
+  reader: LedgerReads & FeedbackReads;
   ledger: Pick<LedgerWriter, "accepting" | "spooledRows" | "state">;
   metrics: Pick<Metrics, "read">;
   log: Log;
@@ -61,6 +75,10 @@ export interface ControlParts {
   secrets(): SecretsState;
   /** How the deployments that are probed for readiness stand, by name. */
   probes(): ReadonlyMap<string, ProbeStanding>;
+  deployments: DeploymentSeat;
+  store(): StoreState;
+  /** Requests that wait for a place at a deployment. */
+  queueDepth(): number;
   /** Reads the config again. Absent: this gateway cannot, and `/admin/config/reload` does not exist. */
   reload?(): Promise<ReloadResult>;
 }

@@ -4,6 +4,17 @@ import { GatewayError } from "../core/errors.ts";
 
 /** A query held against its schema, whose messages are predicates of the parameter. Throws GatewayError invalid_request, naming the parameter. */
 export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.output<T> {
+  return readMembers(schema, query, "parameter");
+}
+
+/** A JSON body, the same; none is an empty one. */
+export function readBody<T extends z.ZodObject>(schema: T, body: unknown): z.output<T> {
+  const given = body ?? {};
+  if (typeof given === "object" && !Array.isArray(given)) return readMembers(schema, given, "field");
+  throw new GatewayError("invalid_request", "the body must be a JSON object");
+}
+
+function readMembers<T extends z.ZodObject>(schema: T, query: unknown, what: "parameter" | "field"): z.output<T> {
   const read = schema.safeParse(query);
   if (read.success) return read.data;
   const issue = read.error.issues[0];
@@ -11,7 +22,7 @@ export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.o
     const name = issue.keys[0] ?? "";
     const known = Object.keys(schema.shape);
     const hint = didYouMean(name, known) || `; known are ${known.join(", ")}`;
-    throw new GatewayError("invalid_request", `unknown parameter ${name.slice(0, 80)}${hint}`, {
+    throw new GatewayError("invalid_request", `unknown ${what} ${name.slice(0, 80)}${hint}`, {
       param: name.slice(0, 80),
     });
   }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
 import { authenticate, requireUnbound } from "./auth.ts";
-import { healthOf } from "./health.ts";
 import type { ControlParts } from "./parts.ts";
 
 /** Failed calls, by error class. */
@@ -35,9 +34,10 @@ function statsOf(parts: ControlParts): Record<string, unknown> {
     cost_micro_usd: reading.costMicroUsd,
     failovers: reading.failovers,
     retries: reading.retries,
+    hedges: reading.hedges,
     refusals: reading.refusals,
     aliases: [...routes.keys()],
-    circuits: Object.fromEntries(healthOf(parts).deployments.map(({ name, circuit }) => [name, circuit])),
+    circuits: Object.fromEntries(parts.deployments.circuits().map(({ name, circuit }) => [name, circuit])),
     by_deployment: Object.fromEntries(byDeployment),
     by_provider: Object.fromEntries(byProvider),
   };

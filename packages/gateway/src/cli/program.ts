@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
 import { defineCheck } from "./check.ts";
+import { defineCircuits } from "./circuits.ts";
 import { type CliContext, processContext } from "./context.ts";
 import { defineKeys } from "./keys.ts";
 import { defineModels } from "./models.ts";
@@ -33,6 +34,7 @@ export function createProgram(context: CliContext = processContext()): Command {
   defineSpend(program, context);
   defineRequests(program, context);
   defineModels(program, context);
+  defineCircuits(program, context);
   defineSimulator(program, context);
   defineVersion(program, context);
   return program;

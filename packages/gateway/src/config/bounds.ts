@@ -20,6 +20,16 @@ export const BOUNDS = {
   /** Output tokens of a readiness probe, and failed ones in a row before it counts. */
   probeOutputMax: 64,
   probeFailuresMax: 10,
+  /** Before the second call of a hedge, and requests waiting for one deployment. */
+  hedgeAfterMsMax: 600_000,
+  queueDepthMax: 100_000,
+  /** Classes of data, task classes, groups of regions. */
+  classesMax: 64,
+  taskClassesMax: 1_000,
+  regionGroupsMax: 256,
+  /** Rules, and who is told of alerts. */
+  rulesMax: 1_000,
+  alertTargetsMax: 32,
   /** Models kept of one local server that answers a probe. */
   probedModelsMax: 100,
 } as const;

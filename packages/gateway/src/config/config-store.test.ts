@@ -2,7 +2,14 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, wri
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../core/clock.ts";
-import { ConfigRefused, ConfigStore, type ReloadResult } from "./config-store.ts";
+import {
+  type AskGate,
+  ConfigRefused,
+  ConfigStore,
+  type GateRequest,
+  type GateVerdict,
+  type ReloadResult,
+} from "./config-store.ts";
 import { lastGoodPath } from "./last-good.ts";
 import type { LoadOptions } from "./load.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -18,12 +25,12 @@ afterEach(() => {
 });
 
 /** A folder with a config, and a store open on it. */
-async function openIn(files: Files, rest: Partial<LoadOptions> = {}, told: ReloadResult[] = []) {
+async function openIn(files: Files, rest: Partial<LoadOptions> = {}, told: ReloadResult[] = [], ask?: AskGate) {
   const folder = folderWith({ key: "k1", ...files });
   cleanups.push(folder.remove);
   const dataDir = join(folder.dir, "data");
   const options = { ...optionsFor(folder.dir), dataDir, file: "sluicegate.yaml", ...rest };
-  const open = () => ConfigStore.open(options, (result) => told.push(result));
+  const open = () => ConfigStore.open(options, (result) => told.push(result), ask);
   const write = (name: string, text: string) => writeFileSync(join(folder.dir, name), text);
   const store = await open();
   cleanups.push(() => store.close());
@@ -101,6 +108,11 @@ describe("reload", () => {
       "gateway.listen: changed; this takes effect at the next start",
       "ledger: changed; this takes effect at the next start",
     ]);
+    write("sluicegate.yaml", `${config("one")}state: redis://:first@h\n`);
+    await store.reload();
+    write("sluicegate.yaml", `${config("one")}state: redis://:second@h\n`);
+    const messages = (await store.reload()).problems.map(({ path, message }) => `${path}: ${message}`);
+    expect(messages).toContain("state: changed; this takes effect at the next start");
   });
 
   test("a listener that throws does not keep the others from hearing", async () => {
@@ -115,6 +127,67 @@ describe("reload", () => {
       "a part of the gateway did not take up the new config: Error: no room",
     ]);
     expect(heard).toBe(1);
+  });
+});
+
+describe("a gate", () => {
+  const gated = (model: string): string => `${config(model)}gateway: { gate: { command: "true" } }\n`;
+
+  /** A store whose gate answers when it is told to. */
+  async function gatedStore() {
+    const asked: { request: GateRequest; answer: (verdict: GateVerdict) => void; signal: AbortSignal }[] = [];
+    const ask: AskGate = (request, signal) =>
+      new Promise((answer) => {
+        asked.push({ request, answer, signal });
+        signal.addEventListener("abort", () => answer({ allow: false, reason: "ended" }));
+      });
+    const opened = await openIn({ "sluicegate.yaml": gated("one") }, {}, [], ask);
+    return { ...opened, asked };
+  }
+
+  test("holds up reloads that change a model, and no renewal of secrets", async () => {
+    const { store, write, asked, dir } = await gatedStore();
+    write("sluicegate.yaml", gated("two"));
+    const reload = store.reload();
+    await expect.poll(() => asked.length).toBe(1);
+    expect(asked[0]?.request).toMatchObject({ gate: { kind: "command", command: "true" }, folder: dir });
+    write("key", "k2");
+    expect(await store.renew()).toMatchObject({ ok: true, changed: true });
+    expect(store.current.providers.get("sim")?.apiKey?.reveal()).toBe("k2");
+    expect(chainOf(store.current)).toEqual(["sim/one"]);
+    asked[0]?.answer({ allow: true });
+    expect(await reload).toMatchObject({ ok: true, changed: true });
+    expect(chainOf(store.current)).toEqual(["sim/two"]);
+    expect(store.current.providers.get("sim")?.apiKey?.reveal()).toBe("k2");
+    expect(asked).toHaveLength(1);
+  });
+
+  test("that says no leaves everything as it is, and is asked again by the next reload", async () => {
+    const { store, write, asked } = await gatedStore();
+    const before = store.current;
+    store.onChange(() => expect.unreachable("nothing changed"));
+    write("sluicegate.yaml", gated("two"));
+    for (const times of [1, 2]) {
+      const reload = store.reload();
+      await expect.poll(() => asked.length).toBe(times);
+      asked.at(-1)?.answer({ allow: false, reason: "worse" });
+      const result = await reload;
+      expect(result).toMatchObject({ ok: false, changed: false });
+      expect(result.report).toContain("error gateway.gate: the gate does not allow this config");
+      expect(result.report).toContain("worse");
+      expect([store.current === before, store.state]).toEqual([true, "stale"]);
+    }
+  });
+
+  test("is ended with the store", async () => {
+    const { store, write, asked } = await gatedStore();
+    write("sluicegate.yaml", gated("two"));
+    const reload = store.reload();
+    await expect.poll(() => asked.length).toBe(1);
+    store.close();
+    expect(asked[0]?.signal.aborted).toBe(true);
+    expect(await reload).toMatchObject({ changed: false });
+    expect(chainOf(store.current)).toEqual(["sim/one"]);
   });
 });
 

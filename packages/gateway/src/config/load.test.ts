@@ -38,6 +38,19 @@ describe("the small config of INTERFACE", () => {
       retries: { attempts: 2, baseMs: 500, capMs: 8_000, budget: 0.2 },
       keepaliveMs: 15_000,
       dropUnsupported: false,
+      strategy: "ordered",
+      latencySloMs: null,
+      health: { errorCeiling: 0.1, windowMs: 60_000 },
+      tenantOverrides: new Map(),
+      canary: [],
+      complexity: null,
+      slowStream: null,
+      hedge: null,
+      whenAllOpen: "refuse",
+      whenAllCooling: "wait",
+      contextFallback: false,
+      affinity: "none",
+      queue: { maxWaitMs: 5_000, maxDepth: 200, on: ["concurrency"] },
     });
     expect(snapshot?.deployments.get("local/llama3.2")).toMatchObject({
       provider: "local",
@@ -57,6 +70,7 @@ describe("the small config of INTERFACE", () => {
       secretRefreshMs: 300_000,
       expose: "full",
       strictPins: false,
+      gate: null,
     });
     expect(snapshot?.ledger).toEqual({
       path: null,
@@ -170,7 +184,8 @@ describe("the full config of INTERFACE, cut to this build", () => {
         deny: ["onshore", "openai/gpt-4o-mini-2024-07-18"],
       },
       require: ["classification"],
-      defaults: { classification: "internal" },
+      defaults: { classification: "internal", residency: null },
+      allow: [],
       teams: ["payments"],
       applications: ["bot"],
     });
@@ -260,12 +275,19 @@ describe("what the environment says", () => {
     expect(lines(refused)[0]).toMatch(/^- error ledger.url: this build does not implement PostgreSQL/);
   });
 
-  test("SLUICEGATE_STATE other than memory refuses", async () => {
-    expect((await loadText(simple, { variables: { SLUICEGATE_STATE: "memory" } })).problems).toEqual([]);
-    const refused = await loadText(simple, { variables: { SLUICEGATE_STATE: "redis://h" } });
-    expect(lines(refused)).toEqual([
-      "- error SLUICEGATE_STATE: this build does not implement shared state; only `memory`",
+  test("SLUICEGATE_STATE stands over state", async () => {
+    const text = `${simple}state: redis://one:6379\n`;
+    const memory = await loadText(text, { variables: { SLUICEGATE_STATE: "memory" } });
+    expect([memory.problems, memory.snapshot?.state]).toEqual([[], { kind: "memory" }]);
+    const { snapshot } = await loadText(text, { variables: { SLUICEGATE_STATE: "rediss://:pass@two:6380/1" } });
+    const state = snapshot?.state;
+    expect(state?.kind === "redis" && [state.url.reveal(), state.url.origin]).toEqual([
+      "rediss://:pass@two:6380/1",
+      "env:SLUICEGATE_STATE",
     ]);
+    const refused = await loadText(simple, { variables: { SLUICEGATE_STATE: "http://:pass@h" } });
+    expect(lines(refused)).toEqual([expect.stringMatching(/^- error state: `state` is neither `memory` nor a Redis/)]);
+    expect(lines(refused).join()).not.toContain("pass");
   });
 
   test("a short admin key warns", async () => {

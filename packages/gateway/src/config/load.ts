@@ -17,7 +17,7 @@ import { NOWHERE, newProblems, type Problems, sortProblems } from "./problems.ts
 import { resolveReferences } from "./references.ts";
 import type { SecretLookup } from "./secret-lookup.ts";
 import type { ConfigProblem, Snapshot } from "./snapshot.ts";
-import { type ConfigNode, fromValue, type MapNode, toValue } from "./yaml/node.ts";
+import { type ConfigNode, fromValue, type MapNode, scalarNode, toValue } from "./yaml/node.ts";
 import { overlaid, refuseNulls } from "./yaml/overlay.ts";
 import { parseYaml } from "./yaml/parse.ts";
 import { type Probe, zeroConfig } from "./zero-config.ts";
@@ -88,7 +88,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   let documents: ReadonlyMap<string, string> = new Map();
   let snapshot: Snapshot | null = null;
   if (root) {
-    applyVariables(root, options.environment, problems);
+    applyVariables(root, options.environment);
     const baseDir = files ? dirname(files.file) : options.environment.cwd;
     const { environment, secrets = null } = options;
     const found = await resolveReferences(root, { environment, baseDir, secrets }, problems);
@@ -164,12 +164,14 @@ function listenOverrides({ overrides, environment }: LoadOptions, problems: Prob
   return host;
 }
 
+/** Where a state given by a variable comes from: what is in it may be secret. */
+const STATE_ORIGIN = "env:SLUICEGATE_STATE";
+
 /** Variables that stand over single keys of the file. */
-function applyVariables(root: MapNode, environment: Environment, problems: Problems): void {
+function applyVariables(root: MapNode, environment: Environment): void {
   const state = environment.get("SLUICEGATE_STATE");
-  if (state && state !== "memory") {
-    problems.error(NOWHERE, "SLUICEGATE_STATE", "this build does not implement shared state; only `memory`");
-  }
+  if (state)
+    root.entries.set("state", { keyAt: NOWHERE, node: { ...scalarNode(state, NOWHERE), origin: STATE_ORIGIN } });
   const ledger = environment.get("SLUICEGATE_LEDGER");
   if (!ledger) return;
   const section = root.entries.get("ledger");

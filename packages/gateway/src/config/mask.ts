@@ -23,7 +23,12 @@ function literalSecrets(root: ConfigNode): string[] {
   const secrets: string[] = [];
   for (const { node, path } of scalarsOf(root)) {
     const isSecret =
-      SECRET_KEY.test(String(path.at(-1))) || path.at(-2) === "headers" || isOfTenant(path) || isOption(path);
+      SECRET_KEY.test(String(path.at(-1))) ||
+      path.at(-2) === "headers" ||
+      isOfTenant(path) ||
+      isOption(path) ||
+      isAddress(path) ||
+      (path[0] === "state" && String(node.value).includes("@"));
     if (isSecret && isLiteral(node)) secrets.push(...String(node.value).split("\n"), ...node.raw.split("\n"));
   }
   const trimmed = secrets.map((secret) => secret.trim()).filter((secret) => secret.length >= SECRET_CHARS_MIN);
@@ -38,6 +43,12 @@ function isOfTenant(path: Path): boolean {
 /** Options of packages spell as they like. */
 function isOption(path: Path): boolean {
   return path[0] === "providers" && path[2] === "options" && /key|token|secret|password/i.test(String(path.at(-1)));
+}
+
+/** Addresses in which a token may stand. */
+function isAddress(path: Path): boolean {
+  const [section, second, last] = path;
+  return (section === "alerts" && last === "url") || (section === "gateway" && second === "gate" && last === "webhook");
 }
 
 function isLiteral(node: ScalarNode): boolean {

@@ -112,6 +112,8 @@ export interface ProviderConfig {
   aws?: AwsConfig;
   /** Present for kind ai-sdk. */
   aiSdk?: AiSdkConfig;
+  /** The account's own ceiling, above those of its deployments. Absent: none. */
+  limits?: Capacity;
 }
 
 /** Timeouts of one deployment, ms. `null`: not set here (ruling 4 gives the default). */
@@ -119,6 +121,38 @@ export interface DeploymentTimeouts {
   connectMs: number;
   firstTokenMs: number | null;
   idleMs: number;
+}
+
+/** When a deployment is taken for broken, and for well again (ruling 5). */
+export interface BreakerConfig {
+  /** Failures in a row that open it. */
+  consecutive: number;
+  /** Share of failures in the window that opens it, once there are `minRequests`. */
+  errorRate: number;
+  minRequests: number;
+  windowMs: number;
+  /** Opens when p95 stays over so many times its own baseline. */
+  latencyFactor: number;
+  /** How long it stays open before a probe may go. */
+  recoveryMs: number;
+  /** Probes in a row, one at a time, that have to go well before it closes. */
+  probes: number;
+}
+
+/** What an allocation at a provider takes. Null: no ceiling of that kind. */
+export interface Capacity {
+  /** Requests a minute. */
+  rpm: number | null;
+  /** Tokens a minute, input and output together. */
+  tpm: number | null;
+  /** Calls at the same time. */
+  concurrency: number | null;
+}
+
+/** A deployment's share of an allocation, and what of it tenants are sure of (LIMIT-4). */
+export interface DeploymentLimits extends Capacity {
+  /** By tenant. */
+  floors: ReadonlyMap<string, Pick<Capacity, "rpm" | "tpm">>;
 }
 
 /** One model on one provider: the thing that is routed to. */
@@ -141,8 +175,124 @@ export interface Deployment {
   contextWindow?: number;
   /** When it stops answering. Absent: no day is known. */
   retires?: RetirementDay;
+  /** What one call takes before anything is known of it, ms. Absent: not said. */
+  expectedLatencyMs?: number;
+  /** The highest class of data it may hold, by its place in `classifications`. Absent: the lowest only (ruling 7). */
+  maxClassification?: string;
+  /** Dedicated capacity: nobody else is served. Absent: everybody is. */
+  tenants?: readonly string[];
+  /** Absent: none. Deployments of one provider, model and region share one bucket (ruling 15). */
+  limits?: DeploymentLimits;
+  breaker: BreakerConfig;
   /** Prices with the date from which each holds (epoch ms), ascending; empty: no price is known. */
   prices: DatedPrice[];
+}
+
+/** How the deployments of a chain that passed the gates are ordered (ROUTE-7). */
+export type Strategy = "ordered" | "weighted" | "cheapest" | "fastest" | "least_busy" | "health";
+
+/** One arm of an experiment: so many percent of the conversations go to it first. */
+export interface CanaryArm {
+  deployment: string;
+  /** Between 0 and 100; the arms of a route together at most 100, the rest is `stable`. */
+  percent: number;
+  variant: string;
+  /** Feature flag that turns it off when it is false. Null: always on. */
+  flag: string | null;
+}
+
+/** Where a branch of complexity routing leads: a deployment that goes first, or another alias. */
+export interface ComplexityBranch {
+  kind: "deployment" | "alias";
+  name: string;
+}
+
+/** Complexity routing, measured on the last user message (ROUTE-8). */
+export interface ComplexityConfig {
+  cheap: ComplexityBranch;
+  capable: ComplexityBranch;
+  /** Characters under which a message without tools is simple, and over which it is not. */
+  shortChars: number;
+  longChars: number;
+  /** More tools than this need the capable one. */
+  tools: number;
+  /** The classifier's score from which the capable one is taken, 0 to 1. */
+  cut: number;
+  /** How long the classifier may take; then the capable one is taken. */
+  budgetMs: number;
+  /** Null: what is ambiguous goes to the capable one. */
+  classifier: { kind: "alias"; alias: string } | { kind: "http"; url: string } | null;
+}
+
+/** A stream slower than this over a window counts against its deployment (RES-14). */
+export interface SlowStreamConfig {
+  tokensPerSecond: number;
+  windowMs: number;
+  /** Ends it with an error event. */
+  abort: boolean;
+}
+
+/** A second call, to the next of the chain, when the first one takes long (RES-8). */
+export interface HedgeConfig {
+  /** Delay, ms; or the deployment's own p95. */
+  after: number | "p95";
+  /** Hedges as a share of recent requests. */
+  maxExtra: number;
+}
+
+/** Waiting for a place at a deployment that is full. */
+export interface QueueConfig {
+  maxWaitMs: number;
+  /** Requests waiting at once for one deployment. */
+  maxDepth: number;
+  on: readonly ("concurrency" | "rate")[];
+}
+
+/** What a rule looks at; every field given must match, each with one of its values. */
+export interface RuleMatch {
+  classification?: readonly string[];
+  task_class?: readonly string[];
+  tenant?: readonly string[];
+  team?: readonly string[];
+  application?: readonly string[];
+  agent?: readonly string[];
+  alias?: readonly string[];
+  /** By tag, the values of which one must be there. */
+  tags?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What the caller IS decides where it goes (ROUTE-3). */
+export interface RoutingRule {
+  name: string;
+  priority: number;
+  when: RuleMatch;
+  /** A match here takes the rule out. */
+  unless: RuleMatch | null;
+  chain: readonly string[];
+  /** Shadow: decided and counted, not followed. */
+  mode: "enforce" | "shadow";
+}
+
+/** Where alerts of some kinds go. */
+export interface AlertTarget {
+  url: Secret;
+  format: "json" | "slack";
+  /** Kinds of alerts, or all. */
+  kinds: "*" | readonly string[];
+}
+
+/** Who is asked before a config that changes an alias's model is taken up. */
+export type EvaluationGate =
+  | { kind: "command"; command: string; timeoutMs: number }
+  | { kind: "webhook"; url: Secret; timeoutMs: number };
+
+/** Where what replicas share is kept. */
+export type StateConfig = { kind: "memory" } | { kind: "redis"; url: Secret };
+
+/** Feature flags: variables `<prefix><FLAG>` of the environment (OpenFeature). */
+export interface FlagsConfig {
+  provider: "env";
+  prefix: string;
 }
 
 /** One alias and the ordered deployments behind it. */
@@ -156,6 +306,29 @@ export interface Route {
   keepaliveMs: number | null;
   /** Fields a deployment cannot express are dropped and listed, instead of taking it out of the chain. */
   dropUnsupported: boolean;
+  strategy: Strategy;
+  /** One for each entry of the chain; absent: all alike. */
+  weights?: readonly number[];
+  /** The p50 under which `cheapest` looks for the cheapest, ms; null: any. */
+  latencySloMs: number | null;
+  /** What makes a deployment a less liked one; only breakers and cooldowns stop traffic. */
+  health: { errorCeiling: number; windowMs: number };
+  /** Whole chains, by tenant (ruling 6). */
+  tenantOverrides: ReadonlyMap<string, readonly string[]>;
+  /** Empty: no experiment. */
+  canary: readonly CanaryArm[];
+  complexity: ComplexityConfig | null;
+  slowStream: SlowStreamConfig | null;
+  hedge: HedgeConfig | null;
+  /** Every circuit is open: refuse, or try the least bad. */
+  whenAllOpen: "refuse" | "least_bad";
+  /** Every deployment cools: wait for the soonest when that fits the deadline, or refuse. */
+  whenAllCooling: "wait" | "refuse";
+  /** An overflow may go to a deployment with a larger window. */
+  contextFallback: boolean;
+  /** What stays at one deployment, so that its prompt cache hits. */
+  affinity: "none" | "session" | "user";
+  queue: QueueConfig;
 }
 
 /**
@@ -174,7 +347,9 @@ export interface Tenant {
   models: ModelPolicy | null;
   /** Platform fields its requests must carry. */
   require: string[];
-  defaults: { classification: string | null };
+  defaults: { classification: string | null; residency: string | null };
+  /** What its clients may ask for beyond the usual (`hedge`, `priority_high`). Null: no tenants are declared, and everything is. */
+  allow: readonly string[] | null;
   teams: string[];
   applications: string[];
   /** Providers as this tenant calls them, with credentials of its own; absent: none. By the provider's name. */
@@ -219,6 +394,8 @@ export interface GatewayConfig {
   expose: "full" | "minimal";
   /** Names behind which a vendor may put another model are refused. */
   strictPins: boolean;
+  /** Null: nobody is asked. */
+  gate: EvaluationGate | null;
 }
 
 /** Where rows go. */
@@ -239,6 +416,18 @@ export interface Snapshot {
   providers: ReadonlyMap<string, ProviderConfig>;
   deployments: ReadonlyMap<string, Deployment>;
   routes: ReadonlyMap<string, Route>;
+  /** By priority, ascending; those of one priority as they are written. */
+  rules: readonly RoutingRule[];
+  /** Classes of data, ascending; empty: none are declared, and no class is looked at. */
+  classifications: readonly string[];
+  /** Names that stand for several regions. */
+  regions: ReadonlyMap<string, readonly string[]>;
+  /** Null: any name may be used. */
+  taskClasses: readonly string[] | null;
+  alerts: readonly AlertTarget[];
+  /** Null: no flags; arms with one are on. */
+  flags: FlagsConfig | null;
+  state: StateConfig;
   tenants: ReadonlyMap<string, Tenant>;
   keys: readonly KeyEntry[];
   adminKeys: readonly AdminKey[];
@@ -247,7 +436,7 @@ export interface Snapshot {
   /** Defaults for `provider/model` names that no route lists. */
   rawRoute: Omit<Route, "alias" | "chain">;
   /** Settings for deployments made on the fly from `provider/model`. */
-  rawDeployment: Pick<Deployment, "region" | "capacity" | "timeouts" | "api" | "maxOutputTokens">;
+  rawDeployment: Pick<Deployment, "region" | "capacity" | "timeouts" | "api" | "maxOutputTokens" | "breaker">;
   warnings: readonly ConfigProblem[];
 }
 

@@ -127,10 +127,8 @@ export const BEDROCK_STARTER = {
   },
 } as const;
 
-/** Variables that would make a provider, or a store, which this build does not have. */
-export const UNSUPPORTED_VARIABLES: readonly { variable: string; what: string }[] = [
-  { variable: "REDIS_URL", what: "shared state" },
-];
+/** Where the Redis is that replicas share. */
+export const STATE_VARIABLE = "REDIS_URL";
 
 /** Local model servers and the ports they have by custom. */
 export const LOCAL_SERVERS: readonly { preset: PresetName; port: number }[] = [

@@ -5,52 +5,22 @@ import type { Path } from "./problems.ts";
  * They are refused with those words rather than as misspelt. A key that gets implemented moves from here to the schema.
  */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
-  "": [
-    ...[
-      "state",
-      "config",
-      "classifications",
-      "regions",
-      "task_classes",
-      "cache",
-      "timezone",
-      "rules",
-      "auth",
-      "budgets",
-    ],
-    ...["guardrails", "alerts", "telemetry", "flags"],
-  ],
-  gateway: ["workers", "cors", "tls", "gate"],
+  "": ["config", "cache", "timezone", "auth", "budgets", "guardrails", "telemetry"],
+  gateway: ["workers", "cors", "tls"],
   ledger: ["retention"],
-  "providers.*": ["limits"],
-  "deployments.*": [...["expected_latency", "max_classification", "tenants", "limits", "breaker"]],
-  "routes.*": [
-    ...[
-      "strategy",
-      "latency_slo",
-      "health",
-      "tenant_overrides",
-      "canary",
-      "complexity",
-      "slow_stream",
-      "hedge",
-      "cache",
-    ],
-    ...["when_all_open", "when_all_cooling", "context_fallback", "affinity", "queue", "prompt_cache"],
-    ...["prompt", "guardrails"],
-  ],
-  "routes.*.chain.*": ["weight"],
-  "tenants.*": ["limits", "budgets", "runaway", "allow", "content_log"],
-  "tenants.*.defaults": ["residency"],
+  "routes.*": ["cache", "prompt_cache", "prompt", "guardrails"],
+  "tenants.*": ["limits", "budgets", "runaway", "content_log"],
   "tenants.*.teams.*": ["limits", "budgets"],
   "tenants.*.applications.*": ["limits", "budgets"],
   "keys.*": ["limits", "budgets"],
   admin: ["listen", "oidc"],
+  "alerts.*": ["latency"],
 };
 
 /** The same for values of closed sets. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  "tenants.*.require.*": ["residency", "cache_policy", "cache_class", "cache_floor", "hedge", "priority"],
+  "tenants.*.require.*": ["cache_policy", "cache_class", "cache_floor"],
+  "tenants.*.allow.*": ["cache_force"],
 };
 
 /** Keys that may stand in the map at `path` one day. */

@@ -68,10 +68,23 @@ describe("without a config", () => {
     expect(loaded.problems.map(({ severity, path }) => `${severity} ${path}`)).toEqual(
       skipped.map((name) => `warning ${name}`),
     );
-    expect(lines(loaded).at(-1)).toBe(
-      "- warning REDIS_URL: REDIS_URL is set, but this build does not implement shared state; it is not used",
-    );
+    expect(lines(loaded).at(-1)).toMatch(/^- warning REDIS_URL: REDIS_URL is neither `memory` nor a Redis/);
   });
+});
+
+test("a Redis in the environment is what replicas share; without one it is memory", async () => {
+  const { snapshot, problems } = await load({ REDIS_URL: "redis://:secret@cache:6379/2" });
+  const state = snapshot?.state;
+  expect(problems).toEqual([]);
+  expect(state?.kind === "redis" && [state.url.reveal(), state.url.origin]).toEqual([
+    "redis://:secret@cache:6379/2",
+    "env:REDIS_URL",
+  ]);
+  expect((await load({})).snapshot?.state).toEqual({ kind: "memory" });
+});
+
+test("whoever comes without a config may ask for all there is", async () => {
+  expect((await load({})).snapshot?.tenants.get("default")?.allow).toEqual(["hedge", "priority_high"]);
 });
 
 describe("Azure, whose deployments' names cannot be known", () => {

@@ -1,15 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import { awsRegion } from "./aws-region.ts";
 import { BOUNDS } from "./bounds.ts";
+import { redisFault } from "./build/installation.ts";
 import type { Environment } from "./env.ts";
 import { NOWHERE, type Problems } from "./problems.ts";
-import {
-  AZURE_STARTER,
-  BEDROCK_STARTER,
-  LOCAL_SERVERS,
-  STARTER_PROVIDERS,
-  UNSUPPORTED_VARIABLES,
-} from "./starter-models.ts";
+import { GRANTS } from "./schema/access.ts";
+import { AZURE_STARTER, BEDROCK_STARTER, LOCAL_SERVERS, STARTER_PROVIDERS, STATE_VARIABLE } from "./starter-models.ts";
 import { fromValue, type MapNode } from "./yaml/node.ts";
 
 /**
@@ -40,7 +36,6 @@ export async function zeroConfig(
   options: { environment: Environment; clock: Clock; probe?: Probe | undefined; port?: number | undefined },
   problems: Problems,
 ): Promise<MapNode> {
-  warnUnsupported(options.environment, problems);
   const vendors = vendorsFound(options.environment);
   const local = options.probe ? await localServers(options.probe, options.port ?? OWN_PORT, options.clock) : [];
   const found = [...vendors, ...local];
@@ -55,7 +50,10 @@ export async function zeroConfig(
     {
       providers: Object.fromEntries(found.map(({ name, config }) => [name, config])),
       routes: { default: { chain: chain("default") }, fast: { chain: chain("fast") } },
-      tenants: { default: { models: { allow: ["*", ...found.map(({ name }) => `${name}/*`)] } } },
+      tenants: {
+        default: { models: { allow: ["*", ...found.map(({ name }) => `${name}/*`)] }, allow: [...GRANTS] },
+      },
+      ...(sharedState(options.environment, problems) && { state: `env:${STATE_VARIABLE}` }),
     },
     NOWHERE,
   );
@@ -109,11 +107,14 @@ function bedrockFound(environment: Environment, problems: Problems): Found | nul
   return { name, config: { kind: "bedrock", ...(hasKey && { api_key: `env:${keyVariable}` }) }, models };
 }
 
-function warnUnsupported(environment: Environment, problems: Problems): void {
-  for (const { variable, what } of UNSUPPORTED_VARIABLES) {
-    if (!environment.get(variable)) continue;
-    problems.warn(NOWHERE, variable, `${variable} is set, but this build does not implement ${what}; it is not used`);
+/** A Redis in the environment is shared by replicas; what is none is passed over, as it may be meant for something else. */
+function sharedState(environment: Environment, problems: Problems): boolean {
+  const url = environment.get(STATE_VARIABLE);
+  const fault = url ? redisFault(url) : null;
+  if (fault !== null) {
+    problems.warn(NOWHERE, STATE_VARIABLE, `${STATE_VARIABLE} ${fault}; it is not used`);
   }
+  return Boolean(url) && fault === null;
 }
 
 async function localServers(probe: Probe, ownPort: number, clock: Clock): Promise<Found[]> {

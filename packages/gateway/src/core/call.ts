@@ -25,6 +25,8 @@ export type Capability = (typeof CAPABILITIES)[number];
 export interface PlatformFields {
   task_class?: string;
   classification?: string;
+  /** A region, or a group of them, that the data has to stay in. */
+  residency?: string;
   session_id?: string;
   user?: string;
   agent?: string;
@@ -32,6 +34,9 @@ export interface PlatformFields {
   template_version?: string;
   tags?: Record<string, string>;
   latency_budget_ms?: number;
+  /** A second call may be made when the first one takes long. */
+  hedge?: boolean;
+  priority?: "high" | "normal" | "low";
   side_effecting?: boolean;
   cacheable?: boolean;
   fallback?: boolean;

@@ -34,6 +34,9 @@ export const LIMITS = {
   clientBufferBytesMax: 64 * KIB,
   /** Preamble held back before the first output. */
   preambleBytesMax: 1 * MIB,
+  /** An idempotency key, and an answer kept under one. */
+  idempotencyKeyCharsMax: 255,
+  replayBytesMax: 1 * MIB,
   /** Calls to providers a request may cause, whatever its chain and retries say. */
   attemptsMax: 12,
   /** Deployments in one chain. */
@@ -41,6 +44,9 @@ export const LIMITS = {
   /** Tags of one request, and the length of any label a client may choose. */
   tagsMax: 32,
   labelCharsMax: 256,
+  /** A score that a client posts, and the comment in it. */
+  feedbackBodyBytesMax: 16 * KIB,
+  feedbackCommentCharsMax: 2_000,
   /** Deployments made on the fly for `provider/model` names. */
   rawDeploymentsMax: 1_000,
   /** (deployment, model that answered) pairs that are remembered as told. */

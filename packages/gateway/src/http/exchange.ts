@@ -3,21 +3,57 @@ import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { TickBatch } from "./tick-batch.ts";
 
-/** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
-const JOIN_BYTES_MAX = 64 * 1024;
-/** What ends a body in chunks (RFC 9112, 7.1). */
-const LAST_CHUNK = "0\r\n\r\n";
-
-/** One client request and the way back to the client. Knows HTTP and nothing of gateways. */
-export class Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** One client request and the way back to the client, as the data plane sees it. A simulation puts its own in its place. */
+export interface Exchange {
+  readonly request: RequestBody;
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
   /** Query without the `?`, empty when there is none. */
   readonly query: string;
   /** Fires `client_left` when the client closes before the answer is complete. */
+  readonly cancel: Cancel;
+  /** True once a status has gone out. */
+  readonly headSent: boolean;
+  /** A request header by lower-case name; a repeated one is joined by node. */
+  header(name: string): string | undefined;
+  /** Tells a client that waits for it to send its body. */
+  askForBody(): void;
+  /** Does it later in this tick, with what others leave for then: like with like, while the code is warm. */
+  later(act: () => void): void;
+  /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
+  respond(status: number, headers: readonly string[], body: Buffer | string): void;
+  /** Sends the head of a stream. */
+  begin(status: number, headers: readonly string[]): void;
+  /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
+  write(bytes: Buffer): boolean;
+  /** One listener for "the client has caught up"; setting it replaces the one before. */
+  onDrain(listener: () => void): void;
+  /** Ends a stream. */
+  end(bytes?: Buffer): void;
+  /** Closes the connection under the client: only for a stream that cannot say its own error. */
+  destroy(): void;
+}
+
+/** Where a request's body comes from. */
+export interface RequestBody {
+  on(event: "data", listener: (chunk: Buffer) => void): unknown;
+  on(event: "end" | "error", listener: () => void): unknown;
+  pause(): unknown;
+}
+
+/** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
+const JOIN_BYTES_MAX = 64 * 1024;
+/** What ends a body in chunks (RFC 9112, 7.1). */
+const LAST_CHUNK = "0\r\n\r\n";
+
+/** The exchange of a node:http server. Knows HTTP and nothing of gateways. */
+export class HttpExchange implements Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
   readonly cancel = new Cancel();
   #drainListener: (() => void) | undefined;
   #awaitsContinue: boolean;
@@ -43,29 +79,24 @@ export class Exchange {
     response.on("error", () => this.cancel.cancel("client_left"));
   }
 
-  /** A request header by lower-case name; a repeated one is joined by node. */
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
-  /** Tells a client that waits for it to send its body. */
   askForBody(): void {
     if (this.#awaitsContinue) this.response.writeContinue();
     this.#awaitsContinue = false;
   }
 
-  /** Does it later in this tick, with what others leave for then: like with like, while the code is warm. */
   later(act: () => void): void {
     this.#batch.add(act);
   }
 
-  /** True once a status has gone out. */
   get headSent(): boolean {
     return this.response.headersSent;
   }
 
-  /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
   respond(status: number, headers: readonly string[], body: Buffer | string): void {
     const response = this.response;
     if (this.headSent || response.destroyed) return;
@@ -123,7 +154,6 @@ export class Exchange {
     request.resume();
   }
 
-  /** Sends the head of a stream. */
   begin(status: number, headers: readonly string[]): void {
     const response = this.response;
     if (this.headSent || response.destroyed) return;
@@ -132,7 +162,6 @@ export class Exchange {
     response.chunkedEncoding = false;
   }
 
-  /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
   write(bytes: Buffer): boolean {
     const response = this.response;
     if (response.destroyed) return true;
@@ -142,13 +171,11 @@ export class Exchange {
     return response.writableLength < response.writableHighWaterMark;
   }
 
-  /** One listener for "the client has caught up"; setting it replaces the one before. */
   onDrain(listener: () => void): void {
     if (!this.#drainListener) this.response.on("drain", () => this.#drainListener?.());
     this.#drainListener = listener;
   }
 
-  /** Ends a stream. */
   end(bytes?: Buffer): void {
     const response = this.response;
     if (response.destroyed) return;
@@ -177,7 +204,6 @@ export class Exchange {
     response.write("\r\n", "latin1");
   }
 
-  /** Closes the connection under the client: only for a stream that cannot say its own error. */
   destroy(): void {
     this.response.destroy();
   }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
-import { Exchange } from "./exchange.ts";
+import { HttpExchange } from "./exchange.ts";
 import { TickBatch } from "./tick-batch.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
@@ -22,7 +22,7 @@ export interface HttpServer {
 
 /** A node:http server with every bound set, that hands each request to `onRequest`. */
 export function createHttpServer(
-  onRequest: (exchange: Exchange) => void,
+  onRequest: (exchange: HttpExchange) => void,
   unparsed: UnparsedAnswer,
   waits: Waits = LIMITS,
 ): HttpServer {
@@ -53,7 +53,7 @@ export function createHttpServer(
     });
   });
   let leaving = false;
-  const take = (exchange: Exchange): void => {
+  const take = (exchange: HttpExchange): void => {
     fresh.delete(exchange.request.socket);
     if (leaving) exchange.response.shouldKeepAlive = false;
     const fault = faultOf(exchange.request);
@@ -62,8 +62,8 @@ export function createHttpServer(
     exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
   };
   const batch = new TickBatch();
-  server.on("request", (request, response) => take(new Exchange(request, response, batch)));
-  server.on("checkContinue", (request, response) => take(new Exchange(request, response, batch, true)));
+  server.on("request", (request, response) => take(new HttpExchange(request, response, batch)));
+  server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, batch, true)));
   const lingering = new WeakSet<Socket>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     // What a client goes on sending after it was told off.

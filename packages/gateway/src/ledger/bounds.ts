@@ -34,6 +34,13 @@ export const LEDGER_LIMITS = {
   spendRowsMax: 100_000,
   spendDimensionsMax: 8,
   pageRowsMax: 1_000,
+  /** Scores of one request or session, by name; scores whose request is being looked for; and how long that may take. */
+  feedbackNamesMax: 32,
+  feedbackWaitingMax: 100,
+  feedbackLookMs: 2_000,
+  /** What has only just ended is brought into the database for its score: how often at most, and for how long at most. */
+  feedbackDrainEveryMs: 500,
+  feedbackDrainMs: 2_000,
   /** Questions to the reader thread that wait at once. */
   readsMax: 100,
 } as const;

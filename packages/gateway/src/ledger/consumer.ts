@@ -15,6 +15,7 @@ interface Held {
 interface Stage {
   running: string[];
   settled: string[];
+  feedback: string[];
   rejected: Rejected[];
   /** Admissions that wait from now on, and those that no longer do. */
   hold: Map<string, Held>;
@@ -65,7 +66,8 @@ export class Consumer {
     this.#stage ??= this.#prepare(hurry);
     const stage = this.#stage;
     if (!stage) return null;
-    const rejected = store.apply({ instance: this.#instance, running: stage.running, settled: stage.settled });
+    const { running, settled, feedback } = stage;
+    const rejected = store.apply({ instance: this.#instance, running, settled, feedback });
     for (const requestId of stage.release) this.#held.delete(requestId);
     for (const [requestId, held] of stage.hold) this.#held.set(requestId, held);
     this.#position = this.#held.values().next().value?.start ?? this.#tail.position;
@@ -81,11 +83,12 @@ export class Consumer {
   #prepare(hurry: boolean): Stage | null {
     const now = this.#clock.monotonic();
     const before = this.#tail.position;
-    const stage: Stage = { running: [], settled: [], rejected: [], hold: new Map(), release: [] };
+    const stage: Stage = { running: [], settled: [], feedback: [], rejected: [], hold: new Map(), release: [] };
     for (const { text, start } of this.#tail.read()) {
       this.#lines++;
       const head = lineHead(text);
       if (!head) stage.rejected.push({ line: text, reason: "not a line of a spool" });
+      else if (head.kind === "feedback") stage.feedback.push(text);
       else if (head.kind === "admission") stage.hold.set(head.requestId, { line: text, start, sinceMs: now });
       else {
         stage.settled.push(text);

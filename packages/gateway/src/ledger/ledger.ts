@@ -1,5 +1,14 @@
-import type { AttemptRow, Page, RequestRecord, RequestRow, SpendReport } from "@sluicegate/contract";
+import type {
+  AttemptRow,
+  FeedbackReport,
+  FeedbackRow,
+  Page,
+  RequestRecord,
+  RequestRow,
+  SpendReport,
+} from "@sluicegate/contract";
 import type { KeyEntry } from "../config/snapshot.ts";
+import type { FeedbackFilter, FeedbackQuery, FeedbackTarget, FeedbackTargetFacts } from "./feedback-reads.ts";
 
 /** What the spool keeps of a request the moment it is admitted, so that a kill leaves a trace and an estimate. */
 export interface Admission {
@@ -21,6 +30,8 @@ export interface LedgerWriter {
   settle(row: RequestRow, attempts: AttemptRow[]): void;
   /** Refusals and other rows that were never admitted. Same as settle, without an admission before it. */
   record(row: RequestRow): void;
+  /** Queues a score for the spool write of this tick; dropped and counted where the spool is full. */
+  score(row: FeedbackRow): void;
   /** Rows spooled and not yet in the database. */
   spooledRows(): number;
   state(): "ok" | "degraded" | "down";
@@ -48,6 +59,12 @@ export interface LedgerReader {
   request(requestId: string): RequestRecord | null;
   /** Throws GatewayError invalid_request for an unknown dimension, listing all. */
   spend(query: { by: string[]; from: string; to: string; tenant?: string }): SpendReport;
+  /** Scores, newest first. */
+  scores(filter: FeedbackFilter): Page<FeedbackRow>;
+  /** Scores by what served. Throws GatewayError invalid_request for an unknown dimension, listing all. */
+  feedback(query: FeedbackQuery): FeedbackReport;
+  /** Whether its tenant has made such a request, or such a session. */
+  feedbackTarget(target: FeedbackTarget): FeedbackTargetFacts;
   close(): void;
 }
 

@@ -1,7 +1,8 @@
 import { Worker } from "node:worker_threads";
-import type { Page, RequestRecord, SpendReport } from "@sluicegate/contract";
+import type { FeedbackReport, FeedbackRow, Page, RequestRecord, SpendReport } from "@sluicegate/contract";
 import { GatewayError } from "../core/errors.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
+import type { FeedbackFilter, FeedbackQuery, FeedbackTarget, FeedbackTargetFacts } from "./feedback-reads.ts";
 import type { RequestFilter } from "./ledger.ts";
 import type { ReaderAnswer, ReaderCall, ReaderMethod } from "./reader-messages.ts";
 import type { SpendQuery } from "./spend.ts";
@@ -12,6 +13,9 @@ export interface LedgerReaderThread {
   requests(filter: RequestFilter): Promise<Page<RequestRecord>>;
   request(requestId: string): Promise<RequestRecord | null>;
   spend(query: SpendQuery): Promise<SpendReport>;
+  scores(filter: FeedbackFilter): Promise<Page<FeedbackRow>>;
+  feedback(query: FeedbackQuery): Promise<FeedbackReport>;
+  feedbackTarget(target: FeedbackTarget): Promise<FeedbackTargetFacts>;
   close(): Promise<void>;
 }
 
@@ -45,6 +49,18 @@ class ReaderThread implements LedgerReaderThread {
 
   spend(query: SpendQuery): Promise<SpendReport> {
     return this.#ask("spend", query) as Promise<SpendReport>;
+  }
+
+  scores(filter: FeedbackFilter): Promise<Page<FeedbackRow>> {
+    return this.#ask("scores", filter) as Promise<Page<FeedbackRow>>;
+  }
+
+  feedback(query: FeedbackQuery): Promise<FeedbackReport> {
+    return this.#ask("feedback", query) as Promise<FeedbackReport>;
+  }
+
+  feedbackTarget(target: FeedbackTarget): Promise<FeedbackTargetFacts> {
+    return this.#ask("feedbackTarget", target) as Promise<FeedbackTargetFacts>;
   }
 
   async close(): Promise<void> {

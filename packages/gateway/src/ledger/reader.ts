@@ -1,6 +1,16 @@
-import type { AttemptRow, Page, RequestRecord, SpendReport } from "@sluicegate/contract";
+import type { AttemptRow, FeedbackReport, FeedbackRow, Page, RequestRecord, SpendReport } from "@sluicegate/contract";
 import { attemptFrom, requestFrom, type SqlRow } from "./columns.ts";
 import { encodeCursor } from "./cursor.ts";
+import {
+  type FeedbackFilter,
+  type FeedbackQuery,
+  type FeedbackTarget,
+  type FeedbackTargetFacts,
+  feedbackReport,
+  feedbackScores,
+  feedbackTarget,
+  keepsFeedback,
+} from "./feedback-reads.ts";
 import { checkLimit, requestConditions } from "./filters.ts";
 import type { LedgerReader, RequestFilter } from "./ledger.ts";
 import { type SpendQuery, spendReport } from "./spend.ts";
@@ -48,9 +58,28 @@ class SqliteLedgerReader implements LedgerReader {
     return spendReport(this.#open(), query);
   }
 
+  scores(filter: FeedbackFilter): Page<FeedbackRow> {
+    const db = this.#openForFeedback();
+    return db ? feedbackScores(db, filter) : { data: [] };
+  }
+
+  feedback(query: FeedbackQuery): FeedbackReport {
+    return feedbackReport(this.#openForFeedback(), query);
+  }
+
+  feedbackTarget(target: FeedbackTarget): FeedbackTargetFacts {
+    const db = this.#openForFeedback();
+    return db ? feedbackTarget(db, target) : { found: false, names: 0 };
+  }
+
   close(): void {
     this.#db?.close();
     this.#db = null;
+  }
+
+  #openForFeedback(): Sqlite | null {
+    const db = this.#open();
+    return db && keepsFeedback(db) ? db : null;
   }
 
   #open(): Sqlite | null {

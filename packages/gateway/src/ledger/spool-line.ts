@@ -10,7 +10,8 @@ export interface SpoolLine {
 
 /** What can be told of a line without parsing it. */
 export interface LineHead {
-  kind: "admission" | "settlement";
+  kind: "admission" | "settlement" | "feedback";
+  /** Of a score its own id. */
   requestId: string;
 }
 
@@ -26,7 +27,7 @@ export function settlementLine(row: RequestRow, attempts: AttemptRow[]): string 
 
 /** Kind and request id of a line; null when it is not one. Most admissions are settled soon and never need more. */
 export function lineHead(line: string): LineHead | null {
-  const kind = line.startsWith('["a",["') ? "admission" : line.startsWith('["s",["') ? "settlement" : null;
+  const kind = kindOf(line);
   const end = line.indexOf('"', 7);
   if (!kind || end < 0) return null;
   const requestId = line.slice(7, end);
@@ -38,4 +39,10 @@ export function parseLine(line: string): SpoolLine {
   const [, request, attempts] = JSON.parse(line);
   if (!Array.isArray(request) || !Array.isArray(attempts)) throw new TypeError("not a line of a spool");
   return { request, attempts };
+}
+
+function kindOf(line: string): LineHead["kind"] | null {
+  if (line.startsWith('["a",["')) return "admission";
+  if (line.startsWith('["s",["')) return "settlement";
+  return line.startsWith('["f",["') ? "feedback" : null;
 }

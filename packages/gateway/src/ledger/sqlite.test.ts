@@ -16,7 +16,7 @@ it("makes the database with its directory, for its owner's eyes only, once", () 
   const tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
   const first = openSqlite(path, options);
   const second = openSqlite(path, options);
-  expect(second.prepare(tables).pluck().get()).toBe(4);
+  expect(second.prepare(tables).pluck().get()).toBe(5);
   expect(second.pragma("journal_mode", { simple: true })).toBe("wal");
   expect(statSync(path).mode & 0o777).toBe(0o600);
   first.close();
@@ -29,7 +29,7 @@ it("refuses a database of a newer build, to write and to read", () => {
   const newer = new Database(path);
   newer.pragma("user_version = 7");
   newer.close();
-  expect(() => openSqlite(path, options)).toThrow(/has ledger schema 7, but this build knows only 1: start the newer/);
+  expect(() => openSqlite(path, options)).toThrow(/has ledger schema 7, but this build knows only 2: start the newer/);
   expect(() => openSqliteReader(path)).toThrow("has ledger schema 7");
 });
 

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { sql as ledgerTables } from "./migrations/001-ledger.ts";
+import { sql as feedbackTable } from "./migrations/002-feedback.ts";
 
 /** An open SQLite database. */
 export type Sqlite = Database.Database;
@@ -10,7 +11,7 @@ export type Sqlite = Database.Database;
 const { SqliteError } = Database;
 
 /** One step of the schema each; the version of a database is the number of steps it has seen (`user_version`). */
-const MIGRATIONS: readonly string[] = [ledgerTables];
+const MIGRATIONS: readonly string[] = [ledgerTables, feedbackTable];
 
 const RETRY_PAUSE_MS = 20;
 
@@ -101,7 +102,8 @@ function migrate(db: Sqlite, path: string): void {
   apply.immediate();
 }
 
-function schemaVersion(db: Sqlite): number {
+/** How many steps of the schema a database has seen. A reader may be ahead of the writer that migrates it. */
+export function schemaVersion(db: Sqlite): number {
   return Number(db.pragma("user_version", { simple: true }));
 }
 

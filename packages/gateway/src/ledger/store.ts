@@ -9,15 +9,17 @@ import {
   requestParams,
   type SqlValue,
 } from "./columns.ts";
+import { FEEDBACK_COLUMNS, feedbackParams } from "./feedback-line.ts";
 import { type LineValue, USAGE_FIELDS } from "./layout.ts";
 import { parseLine, type SpoolLine } from "./spool-line.ts";
 import { isRowFault, openSqlite, type Sqlite } from "./sqlite.ts";
 
-/** Lines to put into the database together; `running` are admissions that are still unsettled. */
+/** Lines to put into the database together; `running` are admissions that are still unsettled, `feedback` scores. */
 export interface Batch {
   instance: string;
   running: string[];
   settled: string[];
+  feedback?: string[];
 }
 
 /** A line that cannot be put into the database, and why. */
@@ -41,6 +43,7 @@ export class LedgerStore {
   readonly #addAttempt: Statement;
   readonly #running: Statement;
   readonly #giveUp: Statement;
+  readonly #score: Statement;
 
   constructor(path: string, durable: boolean) {
     this.#db = openSqlite(path, { busyTimeoutMs: LEDGER_LIMITS.busyTimeoutMs, durable });
@@ -58,6 +61,10 @@ export class LedgerStore {
     this.#giveUp = this.#db.prepare(
       "UPDATE requests SET status = 'abandoned', cost_state = 'unknown', instance = NULL, pending = NULL WHERE request_id = ?",
     );
+    this.#score = this.#db.prepare(
+      `${insertInto("feedback", FEEDBACK_COLUMNS)} ON CONFLICT (tenant, target_kind, target, name) DO UPDATE SET
+        ${FEEDBACK_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")} WHERE excluded.id > feedback.id`,
+    );
   }
 
   /** Puts a batch in as one transaction. Throws when the database cannot take it; single bad lines are returned. */
@@ -65,6 +72,7 @@ export class LedgerStore {
     return this.#each([
       ...batch.running.map((line) => ({ line, write: () => this.#writeRunning(line, batch.instance) })),
       ...batch.settled.map((line) => ({ line, write: () => this.#writeFinal(this.#settle, parseLine(line)) })),
+      ...(batch.feedback ?? []).map((line) => ({ line, write: () => void this.#score.run(feedbackParams(line)) })),
     ]);
   }
 

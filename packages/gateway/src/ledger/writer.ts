@@ -1,10 +1,11 @@
 import { join, resolve } from "node:path";
-import type { AttemptRow, RequestRow } from "@sluicegate/contract";
+import type { AttemptRow, FeedbackRow, RequestRow } from "@sluicegate/contract";
 import type { LedgerConfig } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
+import { feedbackLine } from "./feedback-line.ts";
 import type { Admission, LedgerWriter } from "./ledger.ts";
 import type { LedgerLog } from "./ledger-log.ts";
 import { createOwned, type OwnedDirectory } from "./owner-lock.ts";
@@ -128,6 +129,11 @@ class SpoolingLedger implements Ledger {
   record(row: RequestRow): void {
     if (this.#closed || this.#full()) this.#drop();
     else this.#spool.append(() => settlementLine(row, []));
+  }
+
+  score(row: FeedbackRow): void {
+    if (this.#closed || this.#full()) this.#drop();
+    else this.#spool.append(() => feedbackLine(row));
   }
 
   spooledRows(): number {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../test/support/thrown.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { type Edit, editMembers, membersOf } from "./json-members.ts";
+import { type Edit, editMembers, elementsOf, membersOf } from "./json-members.ts";
 
 /** A JSON value as a sender may have written it: its text, with white space and escapes of its own choice. */
 type Text = string;
@@ -80,6 +80,21 @@ function textOf(list: readonly Piece[], lead: string, tail: string): string {
 function keyOf(piece: Piece): string {
   return JSON.parse(piece.key) as string;
 }
+
+describe("elementsOf", () => {
+  it("finds every element where it stands, whatever the text holds", () => {
+    const element = fc.record({ before: space, value: valueText, after: space });
+    fc.assert(
+      fc.property(fc.array(element, { maxLength: 7 }), space, space, (list, lead, tail) => {
+        const items = list.map(({ before, value, after }) => before + value + after);
+        const raw = Buffer.from(`${lead}[${items.join(",")}${list.length === 0 ? tail : ""}]${tail}`);
+        const found = elementsOf(raw).map(({ start, end }) => raw.toString("utf8", start, end));
+        expect(found).toEqual(list.map(({ value }) => value));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
 
 describe("membersOf", () => {
   it("finds every member where it stands, whatever the text holds", () => {

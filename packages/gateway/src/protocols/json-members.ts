@@ -47,6 +47,25 @@ export function membersOf(raw: Buffer, depthMax: number = LIMITS.jsonDepthMax): 
   }
 }
 
+/** Where the elements of the array in `raw` stand, which must already have passed JSON.parse. */
+export function elementsOf(raw: Buffer): { start: number; end: number }[] {
+  const text = isAscii(raw) ? raw.toString("ascii") : raw.toString("latin1");
+  const elements: { start: number; end: number }[] = [];
+  let at = text.indexOf("[") + 1;
+  for (;;) {
+    at = skipSpace(text, at);
+    const code = text.charCodeAt(at);
+    if (code === CLOSE_BRACKET || Number.isNaN(code)) return elements;
+    if (code === COMMA) {
+      at++;
+      continue;
+    }
+    const end = endOfValue(text, at, Number.POSITIVE_INFINITY);
+    elements.push({ start: at, end });
+    at = end;
+  }
+}
+
 /**
  * `raw` with `edits` made by key (to each member of a repeated one), and `additions` (`"key":value` each) put after the last
  * member. Other bytes stay: where a member was taken out, one comma stands for the gap between its neighbours.
@@ -122,7 +141,8 @@ function endOfValue(text: string, start: number, depthMax: number): number {
     let at = start;
     for (;;) {
       const code = text.charCodeAt(at);
-      if (code === COMMA || code === CLOSE_BRACE || code <= 32 || Number.isNaN(code)) return at;
+      if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 32 || Number.isNaN(code))
+        return at;
       at++;
     }
   }

@@ -20,7 +20,10 @@ const FIELDS: [string, unknown, string][] = [
   ["side_effecting", true, "true"],
   ["cacheable", false, "false"],
   ["fallback", false, "false"],
+  ["hedge", true, "true"],
   ["retry_after_tool_results", true, "true"],
+  ["residency", "eu", "eu"],
+  ["priority", "low", "low"],
   ["latency_budget_ms", 1_500, "1500"],
   ["tags", { team: "x", tier: "gold" }, '{"team":"x","tier":"gold"}'],
 ];
@@ -30,7 +33,8 @@ describe("platform fields", () => {
   it.each(FIELDS)("%s comes from the body, from a header, and from the body when both say it", (field, value, text) => {
     expect(read({ gateway: { [field]: value } })).toEqual({ [field]: value });
     expect(read({}, { [headerOf(field)]: text })).toEqual({ [field]: value });
-    const other = field === "tags" ? '{"other":"1"}' : typeof value === "boolean" ? String(!value) : "9";
+    const others: Record<string, string> = { tags: '{"other":"1"}', priority: "high" };
+    const other = others[field] ?? (typeof value === "boolean" ? String(!value) : "9");
     expect(read({ gateway: { [field]: value } }, { [headerOf(field)]: other })).toEqual({ [field]: value });
   });
 
@@ -58,6 +62,10 @@ describe("platform fields", () => {
     ["side_effecting", "yes"],
     ["cacheable", 1],
     ["fallback", "no"],
+    ["hedge", "300ms"],
+    ["residency", ["eu"]],
+    ["priority", "urgent"],
+    ["priority", true],
     ["latency_budget_ms", 0],
     ["latency_budget_ms", -5],
     ["latency_budget_ms", 1.5],
@@ -147,11 +155,16 @@ describe("platform fields", () => {
     });
   });
 
+  describe("hedge", () => {
+    it("may stand at the top: before the header, after gateway", () => {
+      expect(read({ hedge: true }, { "x-sluicegate-hedge": "false" })).toEqual({ hedge: true });
+      expect(read({ hedge: true, gateway: { hedge: false } })).toEqual({ hedge: false });
+      expect(refused({ hedge: "now" })).toMatchObject({ code: "invalid_request", param: "hedge" });
+    });
+  });
+
   describe("of behaviour this build does not have", () => {
     it.each([
-      ["residency", "eu"],
-      ["hedge", true],
-      ["priority", "high"],
       ["cache_policy", "force"],
       ["cache_class", "faq"],
       ["cache_floor", 0.99],
@@ -163,25 +176,20 @@ describe("platform fields", () => {
       });
     });
 
-    it.each([
-      ["hedge", true],
-      ["cache_policy", "force"],
-    ])("%s is refused at the top level too", (field, value) => {
-      expect(refused({ [field]: value })).toMatchObject({ code: "unsupported_feature", param: field });
+    it("is refused at the top level too", () => {
+      expect(refused({ cache_policy: "force" })).toMatchObject({ code: "unsupported_feature", param: "cache_policy" });
     });
 
     it.each([
-      ["hedge", false],
-      ["priority", "normal"],
       ["cache_policy", "bypass"],
       ["cache_policy", "auto"],
-      ["residency", null],
+      ["cache_class", null],
     ])("%s as %j asks for nothing, and is taken", (field, value) => {
       expect(read({ gateway: { [field]: value } })).toEqual({});
     });
 
     it("a body that asks for nothing wins over a header that asks", () => {
-      expect(read({ gateway: { hedge: false } }, { "x-sluicegate-hedge": "true" })).toEqual({});
+      expect(read({ gateway: { cache_policy: "auto" } }, { "x-sluicegate-cache-policy": "force" })).toEqual({});
     });
   });
 });

@@ -9,38 +9,40 @@ type Header = (name: string) => string | undefined;
 const LABELS = [
   "task_class",
   "classification",
+  "residency",
   "session_id",
   "user",
   "agent",
   "application",
   "template_version",
 ] as const;
-const FLAGS = ["side_effecting", "cacheable", "fallback", "retry_after_tool_results"] as const;
+const FLAGS = ["side_effecting", "cacheable", "fallback", "hedge", "retry_after_tool_results"] as const;
+const PRIORITIES = ["high", "normal", "low"] as const;
 /**
  * Fields whose behaviour this build does not have, with the values that ask for nothing: those are honoured by doing
  * nothing (there is no cache to bypass), any other is refused, never ignored.
  */
 const NOT_BUILT: Readonly<Record<string, readonly unknown[]>> = {
-  residency: [],
-  hedge: [false, "false"],
-  priority: ["normal"],
   cache_policy: ["auto", "bypass"],
   cache_class: [],
   cache_floor: [],
 };
-const KNOWN: readonly string[] = [...LABELS, ...FLAGS, "tags", "latency_budget_ms"];
+const KNOWN: readonly string[] = [...LABELS, ...FLAGS, "tags", "latency_budget_ms", "priority"];
 
 /** `task_class` → `x-sluicegate-task-class`, made once. */
 const HEADER_NAMES: ReadonlyMap<string, string> = new Map(
   [...KNOWN, ...Object.keys(NOT_BUILT)].map((key) => [key, `${PLATFORM_HEADER_PREFIX}${key.replaceAll("_", "-")}`]),
 );
 
+/** Platform fields that may stand at the top level, too. */
+const TOP_LEVEL: readonly string[] = ["session_id", "cache_policy", "hedge"];
+
 /** Top-level request members that belong to the platform and never go upstream. */
-export const PLATFORM_MEMBERS: readonly string[] = ["gateway", "session_id", "cache_policy", "hedge"];
+export const PLATFORM_MEMBERS: readonly string[] = ["gateway", ...TOP_LEVEL];
 
 /**
  * The platform fields of a request: from `gateway` in the body, else from `x-sluicegate-*` headers (the body wins),
- * `session_id` also from the top level. Throws invalid_request naming a field of the wrong type,
+ * some also from the top level. Throws invalid_request naming a field of the wrong type,
  * and refuses what this build cannot honour.
  */
 export function platformFields(body: Record<string, unknown>, header: Header): PlatformFields {
@@ -50,16 +52,17 @@ export function platformFields(body: Record<string, unknown>, header: Header): P
   for (const key of Object.keys(gateway)) checkKnown(key);
   const read = (key: string): { value: unknown; path: string } => {
     if (!isAbsent(gateway[key])) return { value: gateway[key], path: `gateway.${key}` };
+    if (TOP_LEVEL.includes(key) && !isAbsent(body[key])) return { value: body[key], path: key };
     const name = HEADER_NAMES.get(key) ?? key;
     return { value: header(name), path: name };
   };
   for (const key in NOT_BUILT) {
-    const value = read(key).value ?? (PLATFORM_MEMBERS.includes(key) ? body[key] : undefined);
+    const { value } = read(key);
     if (value !== undefined && value !== null && !NOT_BUILT[key]?.includes(value)) throw notBuilt(key);
   }
   const fields: PlatformFields = {};
   for (const key of LABELS) {
-    const { value, path } = key === "session_id" ? topLevelSession(body, read(key)) : read(key);
+    const { value, path } = read(key);
     if (value !== undefined) fields[key] = label(value, path);
   }
   for (const key of FLAGS) {
@@ -68,6 +71,8 @@ export function platformFields(body: Record<string, unknown>, header: Header): P
   }
   const budget = read("latency_budget_ms");
   if (budget.value !== undefined) fields.latency_budget_ms = milliseconds(budget.value, budget.path);
+  const priority = read("priority");
+  if (priority.value !== undefined) fields.priority = priorityOf(priority.value, priority.path);
   const tags = read("tags");
   if (tags.value !== undefined) fields.tags = readTags(tags.value, tags.path);
   return fields;
@@ -89,15 +94,6 @@ function checkKnown(key: string): void {
   });
 }
 
-function topLevelSession(
-  body: Record<string, unknown>,
-  found: { value: unknown; path: string },
-): { value: unknown; path: string } {
-  return found.path.startsWith("gateway.") || isAbsent(body["session_id"])
-    ? found
-    : { value: body["session_id"], path: "session_id" };
-}
-
 function label(value: unknown, path: string): string {
   if (typeof value !== "string" || value === "") throw wrongField(path, "a non-empty string");
   if (value.length > LIMITS.labelCharsMax) throw wrongField(path, `at most ${LIMITS.labelCharsMax} characters`);
@@ -108,6 +104,12 @@ function flag(value: unknown, path: string): boolean {
   if (value === true || value === "true") return true;
   if (value === false || value === "false") return false;
   throw wrongField(path, "true or false");
+}
+
+function priorityOf(value: unknown, path: string): (typeof PRIORITIES)[number] {
+  const found = PRIORITIES.find((priority) => priority === value);
+  if (found === undefined) throw wrongField(path, PRIORITIES.join(", "));
+  return found;
 }
 
 function milliseconds(value: unknown, path: string): number {

@@ -33,6 +33,13 @@ export const PROTOCOLS: readonly Protocol[] = [
   cohereEmbeddings,
 ];
 
+const BY_NAME = new Map(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const));
+
+/** The protocol of this name, as `Call.dialect` and the ledger have it. */
+export function protocolNamed(name: string): Protocol | undefined {
+  return BY_NAME.get(name);
+}
+
 /** A client's call, known by its path. */
 export interface Addressed {
   protocol: Protocol;

@@ -1,12 +1,13 @@
 import { LIMITS } from "../core/limits.ts";
+import { keepText } from "./exact-json.ts";
 import { type Fields, isObject } from "./field-checks.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * A call's arguments as an object: `{}` for none (also for `null`); undefined for text that is no JSON object, or one so deep
- * that it could not be written again: it is text like any other.
+ * A call's arguments as an object, which carries its text where it must: `{}` for none (also for `null`); undefined for text
+ * that is no JSON object, or one so deep that it could not be written again: it is text like any other.
  */
 export function parsedArguments(text: string): Fields | undefined {
   if (text.trim() === "") return {};
@@ -14,7 +15,7 @@ export function parsedArguments(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (value === null) return {};
-    return isObject(value) ? value : undefined;
+    return isObject(value) ? keepText(value, text) : undefined;
   } catch {
     return undefined;
   }

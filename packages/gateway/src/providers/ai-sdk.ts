@@ -1,4 +1,4 @@
-import { type Models, openModels } from "@sluicegate/adapter-ai-sdk";
+import { type Models, openModels, packageFault } from "@sluicegate/adapter-ai-sdk";
 import type { ProviderConfig } from "../config/snapshot.ts";
 import { Secret } from "../core/secret.ts";
 import { aiSdkChat } from "../protocols/ai-sdk/index.ts";
@@ -7,10 +7,15 @@ import type { Authenticator } from "./authenticator.ts";
 import { LocalCall } from "./local-call.ts";
 import type { Provider } from "./provider.ts";
 
-/** A Vercel AI SDK provider package, called inside the process. It is imported by its first call. */
+/**
+ * A Vercel AI SDK provider package, called inside the process. Throws where the package does not have what makes its
+ * provider; the provider itself is made by the first call.
+ */
 export function aiSdk(config: ProviderConfig): Provider {
   const { aiSdk: told, name } = config;
   if (!told) throw new Error(`provider ${name} names no package`);
+  const fault = packageFault(told.package, told.export, told.folder);
+  if (fault !== null) throw new Error(`provider ${name}: ${fault}`);
   let opened: Promise<Models> | null = null;
   const models = (): Promise<Models> => {
     opened ??= openModels(told.package, told.export, revealed(told.options) as Record<string, unknown>, told.folder);

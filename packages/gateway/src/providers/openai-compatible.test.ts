@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
+import { aDeployment } from "../config/fixtures/parts.ts";
+import type { ProviderConfig } from "../config/snapshot.ts";
 import { Secret } from "../core/secret.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import { openaiResponses } from "../protocols/openai-responses/index.ts";
@@ -13,10 +14,7 @@ const CONFIG: ProviderConfig = {
   ...{ apiKey: new Secret("key", "test"), auth: null, headers: {}, forwardHeaders: [] },
   ...{ connections: 1, tls: null, proxy: null },
 };
-const DEPLOYMENT = {
-  ...{ name: "d", provider: "made-up", model: "m-1", region: null, capacity: "payg", api: null, maxOutputTokens: null },
-  ...{ timeouts: { connectMs: 1, firstTokenMs: null, idleMs: 1 }, prices: [] },
-} as unknown as Deployment;
+const DEPLOYMENT = aDeployment("d", { provider: "made-up", model: "m-1" });
 
 /** A vendor that nobody has heard of: all that this build has to be told of it. */
 const MADE_UP: CompatibleServer = {

@@ -64,6 +64,26 @@ describe("after a failure", () => {
     });
   });
 
+  it("tries once more in place while another waits, however often `retries` allows", () => {
+    const retries = { ...RETRIES, attempts: 5 };
+    expect(nextStep(facts("provider_error", { retries })).do).toBe("retry");
+    expect(nextStep(facts("provider_error", { retries, attemptsHere: 2 })).do).toBe("move_on");
+    expect(nextStep(facts("provider_error", { retries, attemptsHere: 2, othersLeft: false })).do).toBe("retry");
+  });
+
+  it("takes an overflow only to where there is more room, and only where the route lets it", () => {
+    const room = { largerWindowLeft: true };
+    expect(nextStep(facts("context_overflow", room))).toEqual({ do: "move_on" });
+    expect(nextStep(facts("context_overflow", { largerWindowLeft: false }))).toEqual({ do: "stop" });
+    expect(nextStep(facts("context_overflow", { ...room, fallback: false }))).toEqual({ do: "stop" });
+    expect(nextStep(facts("context_overflow", { ...room, sideEffecting: true }))).toEqual({ do: "stop" });
+    // Room elsewhere helps nobody else.
+    for (const kind of ["content_filtered", "bad_request", "cancelled"] as const) {
+      expect(nextStep(facts(kind, room))).toEqual({ do: "stop" });
+    }
+    expect(nextStep(facts("rate_limited", { ...room, othersLeft: false })).do).toBe("retry");
+  });
+
   it("does as the provider asks where that fits the deadline, and not otherwise", () => {
     const alone = { othersLeft: false };
     expect(nextStep(facts("rate_limited", alone, { retryAfterMs: 20_000 }))).toEqual({ do: "retry", waitMs: 20_000 });
@@ -118,6 +138,7 @@ const anyFacts: fc.Arbitrary<RetryFacts> = fc
     attemptsTotal: fc.integer({ min: 1, max: 20 }),
     othersLeft: fc.boolean(),
     fallback: fc.boolean(),
+    largerWindowLeft: fc.boolean(),
     sideEffecting: fc.boolean(),
     guardsToolResults: fc.boolean(),
     remainingMs: fc.integer({ min: -1_000, max: 60_000 }),
@@ -146,9 +167,9 @@ describe("whatever the facts", () => {
   });
 
   it("a content filter's refusal is final, and so is every other that nobody can help", () => {
-    holds(({ failure }, step) => {
-      if (["content_filtered", "context_overflow", "bad_request", "cancelled"].includes(failure.class))
-        expect(step.do).toBe("stop");
+    holds(({ failure, largerWindowLeft }, step) => {
+      if (["content_filtered", "bad_request", "cancelled"].includes(failure.class)) expect(step.do).toBe("stop");
+      if (failure.class === "context_overflow" && !largerWindowLeft) expect(step.do).toBe("stop");
     });
   });
 
@@ -163,8 +184,9 @@ describe("whatever the facts", () => {
 
   it("it moves only where it may, and retries only what can be retried and the budget allows", () => {
     holds((given, step) => {
-      if (step.do === "move_on")
-        expect(given.othersLeft && given.fallback && CLASSES[given.failure.class].fallOver).toBe(true);
+      const overflow = given.failure.class === "context_overflow";
+      const elsewhere = overflow ? given.largerWindowLeft : given.othersLeft && CLASSES[given.failure.class].fallOver;
+      if (step.do === "move_on") expect(given.fallback && elsewhere).toBe(true);
       if (step.do === "retry") expect(CLASSES[given.failure.class].retryable && given.budgetAllows()).toBe(true);
     });
   });

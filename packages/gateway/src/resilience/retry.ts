@@ -14,6 +14,8 @@ export interface RetryFacts {
   renewed?: boolean;
   /** Another deployment of the plan is still untried. */
   othersLeft: boolean;
+  /** One of them takes a longer context than this one, and the route lets an overflow go there. Absent: none. */
+  largerWindowLeft?: boolean;
   /** Route and caller allow moving on to another deployment. */
   fallback: boolean;
   sideEffecting: boolean;
@@ -42,8 +44,9 @@ export function nextStep(facts: RetryFacts): NextStep {
   if (facts.sideEffecting || facts.attemptsTotal >= LIMITS.attemptsMax || facts.remainingMs <= 0) return STOP;
   // Turned away at the door, the call has not been made: it is made once more, whatever `retries` says of calls that were.
   if (facts.renewed) return { do: "retry", waitMs: 0 };
-  const canMove = kind.fallOver && facts.othersLeft && facts.fallback;
-  const inPlace = kind.retryable && (!canMove || IN_PLACE_FIRST.includes(failure.class));
+  const canMove = facts.fallback && hasElsewhere(facts);
+  // With somewhere else to go, once more and not as often as `retries` says.
+  const inPlace = kind.retryable && (!canMove || (IN_PLACE_FIRST.includes(failure.class) && facts.attemptsHere === 1));
   if (inPlace && facts.attemptsHere < facts.retries.attempts && !(facts.guardsToolResults && failure.ambiguous)) {
     const waitMs = failure.retryAfterMs ?? backOffMs(facts);
     // With somewhere else to go, waiting for this one long is worse than going.
@@ -51,6 +54,12 @@ export function nextStep(facts: RetryFacts): NextStep {
     if (fits && facts.budgetAllows()) return { do: "retry", waitMs };
   }
   return canMove ? MOVE_ON : STOP;
+}
+
+/** Whether another deployment is worth asking after this failure: an overflow only ends where there is more room. */
+function hasElsewhere({ failure, othersLeft, largerWindowLeft }: RetryFacts): boolean {
+  if (failure.class === "context_overflow") return largerWindowLeft === true;
+  return CLASSES[failure.class].fallOver && othersLeft;
 }
 
 /** Full jitter: anywhere between nothing and base × 2^(attempt - 1), capped. */

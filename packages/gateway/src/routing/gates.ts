@@ -1,53 +1,107 @@
-import type { Deployment } from "../config/snapshot.ts";
-import type { Call, Capability } from "../core/call.ts";
-import { fewestTokens } from "./fewest-tokens.ts";
+import type { Deployment, Snapshot } from "../config/snapshot.ts";
+import type { Capability } from "../core/call.ts";
+import { classAllowed, regionWithin } from "../core/placement.ts";
+import type { RouteFacts } from "./facts.ts";
 
-/** Gates of which each looks at one thing and may take a deployment out of a plan. */
-export type Gate = "permission" | "capability" | "context" | "expressibility" | "pin";
+/** Gates of which each looks at one thing and may take a deployment out of a plan. Static: none of them looks at health. */
+export type Gate =
+  | "permission"
+  | "tenants"
+  | "residency"
+  | "classification"
+  | "capability"
+  | "context"
+  | "expressibility"
+  | "pin";
 
-/** Bytes a token takes in the estimate of a call (`Call.inputTokensEstimate`). */
-const BYTES_PER_TOKEN = 4;
-
-/** What a call needs and a deployment lacks (ruling 8). A deployment of which nothing is known lacks nothing. */
-export function lackedBy({ capabilities }: Pick<Deployment, "capabilities">, call: NeedyCall): Capability[] {
-  // Tokens can be counted for any model, if need be by the gateway.
-  if (capabilities === undefined || call.needs.size === 0 || call.operation === "count_tokens") return [];
-  return [...call.needs].filter((need) => !capabilities.includes(need));
+/** Where a request's data may be: its own word, else its tenant's (ruling 7). Null: nothing was said. */
+export interface Placement {
+  classification: string | null;
+  residency: string | null;
 }
 
-/** What the capability gate looks at. */
-export type NeedyCall = Pick<Call, "needs" | "operation">;
+/** What holds for a request. The lowest class is said only where classes are declared. */
+export function placementOf(facts: RouteFacts, snapshot: Snapshot): Placement {
+  const defaults = snapshot.tenants.get(facts.tenant)?.defaults;
+  return {
+    classification: facts.classification ?? defaults?.classification ?? snapshot.classifications[0] ?? null,
+    residency: facts.residency ?? defaults?.residency ?? null,
+  };
+}
 
-/** A call that is too long: at least so many tokens of input, and the output it asks for. */
+/** Why a deployment may not have this request's data (ROUTE-4), or null. */
+export function misplaced(
+  deployment: Deployment,
+  facts: RouteFacts,
+  { classification, residency }: Placement,
+  { classifications, regions }: Pick<Snapshot, "classifications" | "regions">,
+): { gate: Gate; reason: string } | null {
+  if (deployment.tenants !== undefined && !deployment.tenants.includes(facts.tenant)) {
+    return { gate: "tenants", reason: "is kept for other tenants" };
+  }
+  if (residency !== null && !regionWithin(regions, residency, deployment.region)) {
+    const where = deployment.region === null ? "has no region" : `is in ${deployment.region}`;
+    return { gate: "residency", reason: `${where}, and the data has to stay in ${residency}` };
+  }
+  if (!classAllowed(classifications, deployment.maxClassification, classification)) {
+    const holds = deployment.maxClassification ?? classifications[0] ?? "nothing";
+    return { gate: "classification", reason: `may hold ${holds} at most, and this is ${classification}` };
+  }
+  return null;
+}
+
+/** What a request needs and a deployment lacks (ruling 8). A deployment of which nothing is known lacks nothing. */
+export function lackedBy(
+  { capabilities }: Pick<Deployment, "capabilities">,
+  { needs, operation }: Pick<RouteFacts, "needs" | "operation">,
+): Capability[] {
+  // Tokens can be counted for any model, if need be by the gateway.
+  if (capabilities === undefined || needs === undefined || operation === "count_tokens") return [];
+  return needs.filter((need) => !capabilities.includes(need));
+}
+
+/** A request that is too long: at least so many tokens of input, and the output it asks for. */
 export interface Overflow {
   inputTokensMin: number;
   outputTokens: number;
   window: number;
 }
 
-/** What the context gate looks at. */
-export type LongCall = Pick<Call, "operation" | "inputTokensEstimate" | "maxOutputTokens" | "mayBeShortened" | "raw">;
+/** What of a request the context gate looks at. */
+export type Length = Pick<
+  RouteFacts,
+  "operation" | "input_tokens" | "input_tokens_min" | "max_output_tokens" | "may_be_shortened"
+>;
+
+/** The fewest tokens of an input that nobody has counted, as a share of the estimate. */
+const FEWEST_SHARE = 0.5;
 
 /**
- * Says for each deployment whether a call fits its window (ROUTE-6): null, or by how much it does not. The estimate says which
- * calls are looked at; only the fewest tokens they can be refuse them, counted once for all deployments. Where the provider may
- * shorten the input, nothing is refused, and neither are texts to be embedded: each of them has a window of its own.
+ * By how much a request does not fit a deployment's window (ROUTE-6), or null. The estimate says which requests are looked at;
+ * only the fewest tokens they can be refuse them. Where the provider may shorten the input, nothing is refused, and neither are
+ * texts to be embedded: each of them has a window of its own.
  */
-export function windowGate(call: LongCall): (deployment: Window) => Overflow | null {
-  let fewest: number | null = null;
-  return ({ contextWindow, maxOutputTokens }) => {
-    if (contextWindow === undefined || call.operation !== "chat" || call.mayBeShortened === true) return null;
-    // A cap above what the model can write asks for no more than that.
-    const outputTokens = Math.min(call.maxOutputTokens ?? 0, maxOutputTokens ?? Number.POSITIVE_INFINITY);
-    if (call.inputTokensEstimate + outputTokens <= contextWindow) return null;
-    fewest ??= fewestTokens(call.raw, Math.max(0, call.raw.length - call.inputTokensEstimate * BYTES_PER_TOKEN));
-    if (fewest + outputTokens <= contextWindow) return null;
-    return { inputTokensMin: fewest, outputTokens, window: contextWindow };
-  };
+export function overflowOf(length: Length, { contextWindow, maxOutputTokens }: Window): Overflow | null {
+  if (contextWindow === undefined || !hasLength(length)) return null;
+  // A cap above what the model can write asks for no more than that.
+  const outputTokens = Math.min(length.max_output_tokens ?? 0, maxOutputTokens ?? Number.POSITIVE_INFINITY);
+  if (length.input_tokens + outputTokens <= contextWindow) return null;
+  const fewest = length.input_tokens_min ?? Math.floor(length.input_tokens * FEWEST_SHARE);
+  if (fewest + outputTokens <= contextWindow) return null;
+  return { inputTokensMin: fewest, outputTokens, window: contextWindow };
 }
 
 /** What of a deployment the context gate looks at. */
 export type Window = Pick<Deployment, "contextWindow" | "maxOutputTokens">;
+
+/** Whether the fewest tokens of an input have to be counted, where the smallest window it may meet has this size. */
+export function mayOverflow(length: Length, smallestWindow: number): boolean {
+  return hasLength(length) && length.input_tokens + (length.max_output_tokens ?? 0) > smallestWindow;
+}
+
+function hasLength({ operation, may_be_shortened }: Length): boolean {
+  return operation === "chat" && may_be_shortened !== true;
+}
 
 /** The canonical field that asks for a capability; calls of other operations ask by their endpoint. */
 const FIELDS: Readonly<Record<Capability, string>> = {

@@ -1,39 +1,22 @@
-import { type AttemptRow, type CredentialUse, noUsage, type RequestRow } from "@sluicegate/contract";
+import { type AttemptRow, noUsage, type RequestRow } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
-import { GatewayError, type ProviderFailure } from "../core/errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import { costOf } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
-import type { Dresser } from "../protocols/protocol.ts";
-import type { StreamWriter } from "../protocols/translation.ts";
-import type { Attempt } from "./attempt.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 import type { Caller } from "./authenticate.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop, Plan } from "./route.ts";
 import { isEstimable, requestRow } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
-/** One attempt of a request, as it is kept until the request is settled. */
-export interface AttemptRecord {
-  hop: Hop;
-  attempt: Attempt;
-  retry: boolean;
-  /** What it proved itself with, once that was at hand. */
-  credential: { readonly use: CredentialUse | null };
-  /** Hints of the client's that found no place in its request. */
-  dropped: readonly string[];
-  writer: StreamWriter | null;
-  dresser: Dresser | null;
-  /** Null while it runs, and for one that went well. */
-  failure: ProviderFailure | null;
-  /** Its ledger row, once it is over and somebody has asked for it. */
-  row?: AttemptRow;
-}
-
 /** What an admitted request holds. Settled once, in `finally`, however the request ends. */
 export interface Lease {
   /** Its row, as it was admitted; settled in place. */
   row: RequestRow;
   attempts: AttemptRecord[];
+  /** The one whose answer the client gets; absent while there is none. */
+  served?: AttemptRecord;
 }
 
 /**

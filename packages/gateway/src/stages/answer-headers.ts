@@ -1,6 +1,7 @@
 import { HEADERS } from "@sluicegate/contract";
 import type { RetirementDay } from "../config/catalogue/model-catalogue.ts";
 import type { Deployment } from "../config/snapshot.ts";
+import type { Circuit } from "../core/health.ts";
 import { usdString } from "../core/money.ts";
 import type { Visit } from "./visit.ts";
 
@@ -15,6 +16,12 @@ export interface Served {
   dropped: readonly string[];
   attempts: number;
   fallbackDepth: number;
+  /** A second attempt ran beside another. */
+  hedged: boolean;
+  /** Arm of the route's experiment; null: it has none. */
+  variant: string | null;
+  /** Of the deployment that serves. */
+  circuit: Circuit;
   /** Micro-USD of all attempts; null where it is not known (streams, no price). */
   costMicroUsd: number | null;
   overheadMs: number;
@@ -54,6 +61,8 @@ export function servedHeaders(served: Served): string[] {
     HEADERS.overheadMs,
     String(served.overheadMs),
   );
+  if (served.hedged) headers.push(HEADERS.hedged, "true");
+  if (served.variant !== null) headers.push(HEADERS.variant, headerSafe(served.variant));
   if (dropped.length > 0) headers.push(HEADERS.dropped, droppedWords(dropped));
   if (deployment.retires) headers.push(...retirementHeaders(deployment.retires));
   if (served.costMicroUsd !== null) headers.push(HEADERS.costUsd, usdString(served.costMicroUsd));
@@ -82,10 +91,10 @@ export function metadataOf(served: Served): Record<string, unknown> {
     cost_usd: served.costMicroUsd === null ? null : served.costMicroUsd / 1_000_000,
     latency_ms: served.latencyMs,
     ...cache,
-    hedged: false,
+    hedged: served.hedged,
     fallback_depth: served.fallbackDepth,
-    circuit_state: "closed",
-    variant: null,
+    circuit_state: served.circuit,
+    variant: served.variant,
   };
 }
 

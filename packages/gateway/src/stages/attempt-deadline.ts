@@ -6,6 +6,9 @@ const AFTER_FINISH_MS = 5_000;
 /** How long the body of an error answer may take: its status has already said most of it, ms. */
 const ERROR_BODY_MS = 2_000;
 
+/** How long an upstream may keep a connection open after the end of its stream, ms. */
+export const LINGER_MS = 1_000;
+
 /** Where an attempt stands. Times are monotonic ms. */
 export interface AttemptTimes {
   startedAt: number;

@@ -2,7 +2,7 @@ import type { ReplyFacts } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
 import type { AttemptTimeouts } from "../resilience/timeouts.ts";
-import type { IntakeSpec } from "./event-intake.ts";
+import type { EventIntake, IntakeSpec } from "./event-intake.ts";
 
 /** What an attempt came to before anything of it could reach the client. */
 export type AttemptOutcome =
@@ -39,4 +39,14 @@ export interface AttemptSpec extends IntakeSpec {
   over?: (() => void) | undefined;
   stream: boolean;
   timeouts: AttemptTimeouts;
+}
+
+/** An answer, and not an error. */
+export function isGood(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** What became of a stream's end mark. */
+export function marksOf(intake: EventIntake | null): Pick<StreamEnd, "terminated" | "heldTerminator"> {
+  return { terminated: intake?.terminated === true, heldTerminator: intake?.heldTerminator ?? null };
 }

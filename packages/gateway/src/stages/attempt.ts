@@ -12,15 +12,19 @@ import type {
   UpstreamSink,
 } from "../core/transport.ts";
 import { type Decompressor, decompressor } from "../http/decompress.ts";
-import { type Deadline, nextDeadline } from "./attempt-deadline.ts";
-import type { AttemptOutcome, AttemptSpec, StreamEnd, StreamTaker } from "./attempt-outcome.ts";
+import { type Deadline, LINGER_MS, nextDeadline } from "./attempt-deadline.ts";
+import {
+  type AttemptOutcome,
+  type AttemptSpec,
+  isGood,
+  marksOf,
+  type StreamEnd,
+  type StreamTaker,
+} from "./attempt-outcome.ts";
 import { EventIntake, isFramed } from "./event-intake.ts";
 import { type Meter, openMeter, providerRequestId } from "./meter.ts";
-import { providerFailure } from "./provider-failure.ts";
+import { messageOf, providerFailure } from "./provider-failure.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
-
-/** How long an upstream may keep a connection open after the end of its stream. */
-const LINGER_MS = 1_000;
 
 /**
  * One call to one deployment, with a state of its own: nothing of it is visible to the attempt after it.
@@ -116,6 +120,16 @@ export class Attempt implements UpstreamSink {
     this.#armTimer();
     this.#decompressor?.resume();
     this.#throttle();
+  }
+
+  /** The commit point has been passed. */
+  get committed(): boolean {
+    return this.#phase === "committed";
+  }
+
+  /** Ends it from outside, with `kind` as its failure; its connection is closed at once. Does nothing to one that is over. */
+  stop(kind: ProviderFailure["class"], message: string): void {
+    this.#fail(this.#broken(kind, message));
   }
 
   onSent(): void {
@@ -382,16 +396,4 @@ export class Attempt implements UpstreamSink {
     const text = Buffer.from(JSON.stringify(body));
     return this.#spec.protocol.classifyFailure(status ?? 502, {}, text, this.#clock.now());
   }
-}
-
-function isGood(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function marksOf(intake: EventIntake | null): Pick<StreamEnd, "terminated" | "heldTerminator"> {
-  return { terminated: intake?.terminated === true, heldTerminator: intake?.heldTerminator ?? null };
 }

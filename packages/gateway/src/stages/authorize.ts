@@ -1,9 +1,10 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
+import { denialOf } from "../core/permission.ts";
 import { nearest } from "../routing/nearest.ts";
-import { denialOf } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
+import { checkFields } from "./check-fields.ts";
 
 /** How the name a client asked for is served. */
 export interface Target {
@@ -11,6 +12,9 @@ export interface Target {
   name: string;
   raw: boolean;
 }
+
+/** What of a call is looked at. */
+export type Asking = Pick<Call, "alias" | "platform">;
 
 const WHY: Readonly<Record<string, string>> = {
   no_policy: "nothing is allowed to it",
@@ -21,11 +25,12 @@ const WHY: Readonly<Record<string, string>> = {
 /**
  * May this caller use this name, and does the request carry what its tenant requires? Before anything is spent.
  * Throws model_not_found with the nearest aliases this key may use, model_not_allowed with the reason,
- * missing_platform_field, or invalid_request for an application the key does not have.
+ * missing_platform_field, invalid_request for a name that the config does not know, or permission_denied.
  */
-export function authorize(snapshot: Snapshot, caller: Caller, call: Call): Target {
+export function authorize(snapshot: Snapshot, caller: Caller, call: Asking): Target {
   checkApplication(caller, call);
   checkRequired(caller, call);
+  checkFields(snapshot, caller.tenant, call.platform);
   const target = targetOf(snapshot, call.alias);
   const policies = policiesOf(caller);
   if (!target) throw unknownAlias(snapshot, caller, call.alias);
@@ -60,7 +65,7 @@ function targetOf(snapshot: Snapshot, name: string): Target | null {
     : null;
 }
 
-function checkApplication(caller: Caller, call: Call): void {
+function checkApplication(caller: Caller, call: Asking): void {
   const named = call.platform.application;
   if (named === undefined) return;
   const own = caller.key.application;
@@ -81,7 +86,7 @@ function checkApplication(caller: Caller, call: Call): void {
   }
 }
 
-function checkRequired(caller: Caller, call: Call): void {
+function checkRequired(caller: Caller, call: Asking): void {
   for (const field of caller.tenant.require) {
     if (call.platform[field as keyof Call["platform"]] !== undefined) continue;
     throw new GatewayError(

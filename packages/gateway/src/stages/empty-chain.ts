@@ -1,13 +1,31 @@
 import type { Call } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
-import type { Removed } from "./route.ts";
+import type { Candidate, Decision, Removed } from "../routing/decision.ts";
+import type { Gate } from "../routing/gates.ts";
 
-/** What the client is told when the gates left nothing of a chain: which gate took which deployment, and what would help. */
-export function emptied(call: Call, removed: readonly Removed[]): GatewayError {
+/** Gates that look at who asks. */
+const PERSONAL: readonly Gate[] = ["permission", "tenants"];
+/** Gates that look at where data may be. */
+const PLACES: readonly Gate[] = ["residency", "classification"];
+
+/** What of a call the words depend on. */
+export type Asking = Pick<Call, "alias" | "pinnedTo">;
+
+/** What the client is told when nothing may serve it: which gate took which deployment, and what would help. */
+export function refusalOf(
+  call: Asking,
+  { candidates, refused }: Pick<Decision, "candidates" | "refused">,
+): GatewayError {
   const alias = JSON.stringify(call.alias);
-  if (removed.every((entry) => entry.gate === "permission")) return denied(call, alias);
-  const others = removed.filter((entry) => entry.gate !== "permission");
-  if (others.every((entry) => entry.gate === "pin")) {
+  if (refused) {
+    const message = `${refused.reason}: ask one that runs there`;
+    return new GatewayError("residency_violation", message, { param: "gateway.residency" });
+  }
+  const removed = candidates.filter(isRemoved);
+  const others = removed.filter(({ gate }) => !PERSONAL.includes(gate));
+  if (others.length === 0) return denied(call, alias);
+  if (others.every(({ gate }) => PLACES.includes(gate))) return misplaced(alias, removed, others);
+  if (others.every(({ gate }) => gate === "pin")) {
     const message = `${alias} is a name behind which the vendor may put another model, and this gateway takes pinned names only`;
     return new GatewayError("model_not_allowed", message, { param: "model", reason: "floating_model" });
   }
@@ -19,7 +37,11 @@ export function emptied(call: Call, removed: readonly Removed[]): GatewayError {
   return new GatewayError("unsupported_feature", message, { param: field ?? "model" });
 }
 
-function denied(call: Call, alias: string): GatewayError {
+function isRemoved(candidate: Candidate): candidate is Removed {
+  return !candidate.kept;
+}
+
+function denied(call: Asking, alias: string): GatewayError {
   // Nobody else can resolve a provider's id, and whose it is instead is not told.
   if (call.pinnedTo !== null) {
     const message = `the ids in the request belong to no deployment behind ${alias} that this key may use`;
@@ -27,6 +49,15 @@ function denied(call: Call, alias: string): GatewayError {
   }
   const message = `every deployment behind ${alias} is denied to this key`;
   return new GatewayError("model_not_allowed", message, { param: "model", reason: "denied" });
+}
+
+/** Where both gates took something, the place is named: it is the narrower of the two. */
+function misplaced(alias: string, removed: readonly Removed[], others: readonly Removed[]): GatewayError {
+  const byClass = others.every(({ gate }) => gate === "classification");
+  const message = `no deployment behind ${alias} may have this request's data: ${reasonsOf(removed)}`;
+  return byClass
+    ? new GatewayError("classification_violation", message, { param: "gateway.classification" })
+    : new GatewayError("residency_violation", message, { param: "gateway.residency" });
 }
 
 /** Clients of every dialect look for "maximum context length" where they know no code. */

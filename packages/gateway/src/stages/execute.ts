@@ -1,15 +1,21 @@
 import type { Call, ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
-import { GatewayError, type ProviderFailure } from "../core/errors.ts";
-import { accountToken } from "../protocols/account-token.ts";
-import { translateReply, writerFor } from "../protocols/translate.ts";
+import { CLASSES } from "../core/errors.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
-import { attemptTimeouts, totalTimeoutMs } from "../resilience/timeouts.ts";
-import type { AttemptRecord, Lease } from "./admit.ts";
-import { Attempt } from "./attempt.ts";
+import { totalTimeoutMs } from "../resilience/timeouts.ts";
+import type { Lease } from "./admit.ts";
+import { type AttemptRecord, release } from "./attempt-record.ts";
+import { type Entered, enter, type Skipped } from "./enter.ts";
 import { finalError } from "./final-error.ts";
+import { guardsToolResults, hedgeFor } from "./hedging.ts";
+import { nothingOpen } from "./nothing-open.ts";
+import { pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
-import { deploymentToken, type Hop, type Plan } from "./route.ts";
+import { type Raced, race } from "./race.ts";
+import { renewal } from "./renewal.ts";
+import type { Hop, Plan } from "./route.ts";
+import { usedTokens } from "./rows.ts";
+import { startAttempt } from "./start-attempt.ts";
 import type { Visit } from "./visit.ts";
 
 /** An answer that is ready to go out: whole, or a stream at its commit point. */
@@ -33,199 +39,152 @@ export interface Work {
   header: (name: string) => string | undefined;
   /** Something is to be said before the stream's end mark. */
   holdTerminator: boolean;
+  /** False: a deployment that is full is not waited for. */
+  queues?: boolean;
+}
+
+/** Where in the chain a request stands. */
+export interface Standing {
+  /** Monotonic ms. */
+  deadline: number;
+  hopIndex: number;
+  attemptsHere: number;
+  /** Its credential was refused here and another one came. */
+  renewed: boolean;
+  /** Deployments that were passed over, as they were then. */
+  skipped: Skipped[];
+  /** It has waited for a recovery, and does so once. */
+  waited: boolean;
+  /** This deployment is tried whatever its health says. */
+  forced: boolean;
 }
 
 /**
- * The attempt loop: pick, send, classify, again? One deadline and one attempt budget for the whole chain.
+ * The attempt loop: enter, send, classify, again? One deadline and one attempt budget for the whole chain.
  * Throws the error the client is to see when nothing is left to try, or when the client has left.
  */
 export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Promise<Executed> {
   const { visit, call, plan, lease } = work;
-  const deadline = visit.arrivedAt + totalTimeoutMs(call, plan.settings);
-  let hopIndex = 0;
-  let attemptsHere = 0;
-  let renewedHere = false;
+  const standing: Standing = {
+    deadline: visit.arrivedAt + totalTimeoutMs(call, plan.settings),
+    ...{ hopIndex: 0, attemptsHere: 0, renewed: false, skipped: [], waited: false, forced: false },
+  };
   for (;;) {
-    const hop = plan.hops[hopIndex] ?? plan.hops[0];
-    const retry = attemptsHere > 0;
-    if (!retry) plane.retryBudget.request(hop.health);
-    attemptsHere++;
-    // Attempts see nothing of each other: each translates again from the client's own call.
-    const record = startAttempt(plane, work, hop, retry, deadline, cancel);
-    lease.attempts.push(record);
-    const outcome = await record.attempt.outcome;
-    visit.waitedMs += plane.clock.monotonic() - record.attempt.meter.startedAt;
+    const hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
+    // May it be called now: in its time, by its health, within its ceilings?
+    const entering = enter(plane, work, hop, standing, cancel);
+    const entry = entering instanceof Promise ? await entering : entering;
+    if (!entry.ok) {
+      standing.skipped.push(entry.skipped);
+      if (othersLeft(work, standing)) moveOn(plane, standing);
+      else await nothingOpen(plane, work, standing, cancel);
+      continue;
+    }
+    const raced = await attempt(plane, work, hop, entry, standing, cancel);
+    const { record, outcome } = raced;
     if (outcome.kind === "streaming") return { kind: "stream", record };
     if (outcome.kind === "reply") return { ...outcome, record };
-    record.failure = outcome.failure;
-    plane.metrics.attemptFailed(hop.pool, outcome.failure.class);
-    const standing: Standing = { hopIndex, attemptsHere, renewed: renewedHere, deadline };
-    const renewed = await renewal(plane, work, record, standing, cancel);
-    renewedHere ||= renewed;
-    const step = decide(plane, work, outcome.failure, { ...standing, renewed });
-    if (step.do === "stop") throw finalError(call, lease.attempts, deadline <= plane.clock.monotonic());
-    if (step.do === "move_on") {
-      hopIndex++;
-      attemptsHere = 0;
-      renewedHere = false;
-      plane.metrics.failedOver();
-    } else {
+    const step = await decide(plane, work, raced, standing, cancel);
+    if (step.do === "stop") throw finalError(call, lease.attempts, standing.deadline <= plane.clock.monotonic());
+    if (step.do === "move_on") moveOn(plane, standing);
+    else {
       plane.metrics.retried();
       await pause(plane, visit, step.waitMs, cancel);
     }
   }
 }
 
-function startAttempt(
+/** One call to one deployment, and the one beside it where the request is hedged. What is over has let go of its deployment. */
+async function attempt(
   plane: DataPlane,
   work: Work,
   hop: Hop,
-  retry: boolean,
-  deadline: number,
+  { grip }: Entered,
+  standing: Standing,
   cancel: Cancel,
-): AttemptRecord {
-  const { visit, call, plan } = work;
-  const { deployment, provider, protocol, crossing, pool } = hop;
-  const client = visit.protocol;
-  const remainingMs = deadline - plane.clock.monotonic();
-  const shown = {
-    call,
-    requestId: visit.requestId,
-    createdS: Math.floor(visit.startedAt / 1_000),
-    model: deployment.model,
-  };
-  const writer = crossing && call.stream ? writerFor(client, shown) : null;
-  const dresser = crossing
-    ? null
-    : (client.dress?.(call, deploymentToken(deployment, work.lease.row.tenant), accountToken(deployment.provider)) ??
-      null);
-  // Last: what it counts as a call on its way is only taken back by an attempt.
-  const asked = { call, protocol, deployment, crossing, pool, header: work.header };
-  const { request, credential, dropped, over } = provider.request(asked);
-  const attempt = new Attempt(
-    {
-      request,
-      over,
-      protocol,
-      rewrite: crossing
-        ? (body) => translateReply(client, protocol, body, provider.quirks, shown)
-        : dresser && ((body) => dresser.reply(body)),
-      writer,
-      dresser,
-      quirks: provider.quirks,
-      stream: call.stream,
-      choices: call.choices,
-      showsUsage: call.showsUsage,
-      holdTerminator: work.holdTerminator,
-      timeouts: attemptTimeouts(call, deployment, plan.settings, remainingMs),
-    },
-    plane.transport,
-    plane.clock,
-    cancel,
-  );
-  return { hop, attempt, retry, credential, dropped, writer, dresser, failure: null };
+): Promise<Raced> {
+  const { visit, call, lease } = work;
+  const retry = standing.attemptsHere > 0;
+  if (!retry) plane.retryBudget.request(hop.health);
+  standing.attemptsHere++;
+  const remainingMs = standing.deadline - plane.clock.monotonic();
+  const record = startAttempt(plane, work, hop, { retry, hedge: false, grip, remainingMs }, cancel);
+  const { startedAt } = record.attempt.meter;
+  const second = hedgeFor(plane, work, standing, cancel);
+  const raced = second
+    ? await race(plane, record, second)
+    : { record, outcome: await record.attempt.outcome, second: null };
+  visit.waitedMs += plane.clock.monotonic() - startedAt;
+  if (raced.outcome.kind === "failed") raced.record.failure = raced.outcome.failure;
+  else lease.served = raced.record;
+  for (const over of raced.second ? [record, raced.second] : [record]) {
+    if (raced.outcome.kind === "streaming" && over === raced.record) continue;
+    release(plane, over, usedTokens(over, call));
+    if (over.failure) plane.metrics.attemptFailed(over.hop.pool, over.failure.class);
+  }
+  return raced;
 }
 
-/** Where in the chain a request stands. */
-interface Standing {
-  hopIndex: number;
-  attemptsHere: number;
-  /** Its credential was refused and another one came. */
-  renewed: boolean;
-  deadline: number;
-}
-
-function decide(
+/** What happens after a failed attempt: made in one place, by `nextStep`. */
+async function decide(
   plane: DataPlane,
   work: Work,
-  failure: ProviderFailure,
-  { hopIndex, attemptsHere, renewed, deadline }: Standing,
-): NextStep {
-  const { call, plan, lease } = work;
-  const { health } = plan.hops[hopIndex] ?? plan.hops[0];
-  return nextStep({
+  { record, second }: Raced,
+  standing: Standing,
+  cancel: Cancel,
+): Promise<NextStep> {
+  const { call, plan, lease, visit } = work;
+  const { failure, hop } = record;
+  if (!failure) throw new Error("an attempt that went well has no next step");
+  const { settings } = plan;
+  if (second) standAt(standing, plan.hops.indexOf(second.hop), settings.retries.attempts);
+  const sideEffecting = call.platform.side_effecting === true;
+  const others = othersLeft(work, standing);
+  const remainingMs = standing.deadline - plane.clock.monotonic();
+  const mayWait = !others && !sideEffecting;
+  const terms = { visit, renewed: standing.renewed, mayWait, remainingMs };
+  const renewed = await renewal(plane, record, terms, cancel);
+  standing.renewed ||= renewed;
+  const callable = others && mayBeCalled(plane, work, standing.hopIndex);
+  const step = nextStep({
     failure,
-    retries: plan.settings.retries,
-    attemptsHere,
+    retries: settings.retries,
+    attemptsHere: standing.attemptsHere,
     renewed,
     attemptsTotal: lease.attempts.length,
-    othersLeft: hopIndex + 1 < plan.hops.length,
-    fallback: allowsFallback(work),
-    sideEffecting: call.platform.side_effecting === true,
-    guardsToolResults: call.holdsToolResults && call.platform.retry_after_tool_results !== true,
-    remainingMs: deadline - plane.clock.monotonic(),
-    budgetAllows: () => plane.retryBudget.take(health, plan.settings.retries.budget),
+    othersLeft: callable,
+    fallback: true,
+    sideEffecting,
+    guardsToolResults: guardsToolResults(call),
+    remainingMs: standing.deadline - plane.clock.monotonic(),
+    budgetAllows: () => plane.retryBudget.take(hop.health, settings.retries.budget),
     random: plane.random.float(),
   });
+  // None of the others takes a call at this moment; one of them may before the deadline.
+  const mayRecover = step.do === "stop" && others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
+  return mayRecover ? { do: "move_on" } : step;
 }
 
-/** The longest a refused call waits for another credential. */
-const RENEWAL_MS_MAX = 10_000;
-
-/**
- * After a refused credential: whether the call may be made again with another one. Waits for that inside the deadline, but
- * only once at a deployment, and only when there is nowhere else to go; the provider hears of the refusal in any case.
- */
-function renewal(
-  plane: DataPlane,
-  work: Work,
-  { hop, attempt, credential, failure }: AttemptRecord,
-  { hopIndex, renewed, deadline }: Standing,
-  cancel: Cancel,
-): boolean | Promise<boolean> {
-  if (failure?.class !== "auth_failed" || !credential.use) return false;
-  const { call, plan } = work;
-  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""));
-  const canMove = hopIndex + 1 < plan.hops.length && allowsFallback(work);
-  if (typeof answer !== "object") return answer === true && !renewed;
-  if (!renewed && !canMove && call.platform.side_effecting !== true) {
-    return waitFor(plane, work.visit, answer, Math.min(RENEWAL_MS_MAX, deadline - plane.clock.monotonic()), cancel);
-  }
-  answer.catch(() => {});
-  return false;
+/** A later deployment of the plan, which the request may go to. */
+function othersLeft({ plan, call }: Work, { hopIndex }: Standing): boolean {
+  return hopIndex + 1 < plan.hops.length && plan.settings.fallback && call.platform.fallback !== false;
 }
 
-/** What a promise comes to; false when it takes too long, or the client leaves. */
-async function waitFor(
-  { clock }: DataPlane,
-  visit: Visit,
-  answer: Promise<boolean>,
-  ms: number,
-  cancel: Cancel,
-): Promise<boolean> {
-  const started = clock.monotonic();
-  const came = await new Promise<boolean>((resolve) => {
-    const finish = (renewed: boolean): void => {
-      timer.cancel();
-      forget();
-      resolve(renewed);
-    };
-    let forget = (): void => {};
-    const timer = clock.after(ms, () => finish(false));
-    forget = cancel.onCancel(() => finish(false));
-    answer.then(finish, () => finish(false));
+/** One of the later deployments is neither open nor cooling. */
+function mayBeCalled({ health, clock }: DataPlane, { plan }: Work, hopIndex: number): boolean {
+  const now = clock.now();
+  return plan.hops.slice(hopIndex + 1).some((hop) => {
+    const { circuit, retryAt, coolingUntil } = health.read(hop.health);
+    return coolingUntil <= now && (circuit === "closed" || (circuit === "open" && retryAt <= now));
   });
-  visit.waitedMs += clock.monotonic() - started;
-  return came;
 }
 
-function allowsFallback({ plan, call }: Work): boolean {
-  return plan.settings.fallback && call.platform.fallback !== false;
+function moveOn({ metrics }: DataPlane, standing: Standing): void {
+  standAt(standing, standing.hopIndex + 1, 0);
+  metrics.failedOver();
 }
 
-/** Back-off. Ends early, with an error, when the client leaves. */
-function pause(plane: DataPlane, visit: Visit, ms: number, cancel: Cancel): Promise<void> {
-  if (ms <= 0 && !cancel.cancelled) return Promise.resolve();
-  const started = plane.clock.monotonic();
-  return new Promise((resolve, reject) => {
-    const done = (act: () => void): void => {
-      timer.cancel();
-      forget();
-      visit.waitedMs += plane.clock.monotonic() - started;
-      act();
-    };
-    let forget = (): void => {};
-    const timer = plane.clock.after(ms, () => done(resolve));
-    forget = cancel.onCancel(() => done(() => reject(new GatewayError("cancelled", "the client left"))));
-  });
+/** The request stands at another deployment of its plan. */
+export function standAt(standing: Standing, hopIndex: number, attemptsHere: number): void {
+  Object.assign(standing, { hopIndex, attemptsHere, renewed: false });
 }

@@ -6,8 +6,9 @@ import type { ProviderFailure } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import { openaiEmbeddings } from "../protocols/openai-embeddings/index.ts";
-import type { AttemptRecord } from "./admit.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 import { finalError } from "./final-error.ts";
+import { openMeter } from "./meter.ts";
 
 const call = chatCall();
 
@@ -23,6 +24,7 @@ function record(
   };
   return {
     hop: { deployment: { name, provider: "p" }, provider: { config: config as unknown as ProviderConfig }, protocol },
+    attempt: { meter: openMeter(0) },
     failure: { message: "secret words", httpStatus: null, retryAfterMs: null, ambiguous: false, ...failure },
   } as unknown as AttemptRecord;
 }
@@ -32,6 +34,15 @@ const answer = (status: number, body: unknown, contentType = "application/json")
   status,
   contentType,
   body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+});
+
+it("looks at the attempt that ended last, and not at one that lost a race", () => {
+  const ended = (name: string, kind: ErrorClass, endedAt: number, more: Partial<AttemptRecord> = {}) => {
+    const made = record({ class: kind }, name);
+    return { ...made, attempt: { meter: { ...openMeter(0), endedAt } }, ...more } as unknown as AttemptRecord;
+  };
+  expect(told(ended("a", "overloaded", 20), ended("b", "provider_error", 10)).code).toBe("overloaded");
+  expect(told(ended("a", "overloaded", 10), ended("b", "cancelled", 20, { superseded: true })).code).toBe("overloaded");
 });
 
 describe("the class of the last attempt decides (INTERFACE, Errors)", () => {

@@ -2,7 +2,7 @@ import type { AttemptSummary } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { type ErrorDetails, GatewayError, type ProviderFailure, type UpstreamAnswer } from "../core/errors.ts";
 import { secretsIn } from "../core/secret.ts";
-import type { AttemptRecord } from "./admit.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 
 /** Credentials a provider might quote in its own error text: by their vendors' prefixes, half masked ones too. */
 const KEY_SHAPED = /\b(?:(?:sk|gsk|xai|pplx|csk|fw|r8|hf)[-_]|AIza|ya29\.|hvs\.)[A-Za-z0-9*_-]{8,}/g;
@@ -17,7 +17,7 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json[\x20-\x7e]*$/i;
  * A provider's own refusal of the request goes on word for word to a client of the same dialect (ruling 18), secrets cleaned.
  */
 export function finalError(call: Call, attempts: readonly AttemptRecord[], deadlinePassed: boolean): GatewayError {
-  const last = attempts[attempts.length - 1];
+  const last = lastOf(attempts);
   const failure = last?.failure;
   if (!last || !failure) return new GatewayError("internal", "a request ended without an answer and without a failure");
   const summaries = attempts.flatMap((record) => summaryOf(record));
@@ -75,6 +75,20 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
     default:
       return failedAll(details, summaries);
   }
+}
+
+/** The attempt that ended last; one that lost a race says nothing. */
+function lastOf(attempts: readonly AttemptRecord[]): AttemptRecord | undefined {
+  let last: AttemptRecord | undefined;
+  for (const record of attempts) {
+    if (record.superseded) continue;
+    if (!last || endOf(record) >= endOf(last)) last = record;
+  }
+  return last;
+}
+
+function endOf({ attempt }: AttemptRecord): number {
+  return attempt.meter.endedAt ?? Number.POSITIVE_INFINITY;
 }
 
 function failedAll(details: ErrorDetails, summaries: readonly AttemptSummary[]): GatewayError {

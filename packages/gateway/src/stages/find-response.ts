@@ -1,9 +1,9 @@
 import type { Deployment } from "../config/snapshot.ts";
 import { GatewayError } from "../core/errors.ts";
+import { denialOf, deniesDeployment } from "../core/permission.ts";
 import { undressId } from "../protocols/openai-responses/ids.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { spokenBy } from "../providers/provider.ts";
-import { denialOf, deniesDeployment } from "../routing/permission.ts";
 import type { Caller } from "./authenticate.ts";
 import { policiesOf } from "./authorize.ts";
 import type { Runtime } from "./plane.ts";

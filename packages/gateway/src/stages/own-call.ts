@@ -4,9 +4,10 @@ import type { Cancel } from "../core/cancel.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import type { Provider } from "../providers/provider.ts";
-import { type AttemptRecord, abandonedAttempt } from "./admit.ts";
+import { abandonedAttempt } from "./admit.ts";
 import { Attempt } from "./attempt.ts";
 import { WHOLE_ANSWER } from "./attempt-outcome.ts";
+import { type AttemptRecord, unheld } from "./attempt-record.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
@@ -47,7 +48,7 @@ export async function callForSelf(plane: DataPlane, own: OwnCall): Promise<OwnAn
   if (!plane.ledger.accepting()) return null;
   const visit = visitOf(plane, own);
   const { call, protocol, crossing } = small;
-  const hop: Hop = { deployment, provider, protocol, crossing, pool, health: pool };
+  const hop: Hop = { deployment, provider, protocol, crossing, pool, health: pool, ceilings: [] };
   const row = rowOf(visit, own);
   await plane.ledger.admit({ row, attempt: abandonedAttempt(hop, call, visit.startedAt) });
   const records: AttemptRecord[] = [];
@@ -78,7 +79,7 @@ function startAttempt(plane: DataPlane, own: OwnCall, hop: Hop): AttemptRecord {
   };
   const spec = { ...WHOLE_ANSWER, request, over, protocol, quirks: provider.quirks, timeouts };
   const attempt = new Attempt(spec, plane.transport, plane.clock, cancel);
-  return { hop, attempt, credential, dropped, failure: null, retry: false, writer: null, dresser: null };
+  return { ...unheld(hop, attempt), credential, dropped };
 }
 
 function visitOf({ clock, random }: DataPlane, { small }: OwnCall): Visit {

@@ -9,3 +9,8 @@ export function providerFailure(
 ): ProviderFailure {
   return { class: kind, message, httpStatus, retryAfterMs: null, ambiguous };
 }
+
+/** The words of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,4 +1,5 @@
 import type { CostState } from "@sluicegate/contract";
+import type { SlowStreamConfig } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -10,6 +11,7 @@ import type { Executed, ExecutedReply } from "./execute.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
 import { attemptRows, fallbackDepth, round, sumOf } from "./rows.ts";
+import { SlowWatch } from "./slow-watch.ts";
 import type { Visit } from "./visit.ts";
 
 const IS_JSON = /^application\/(?:[\w.+-]+\+)?json\b/i;
@@ -20,6 +22,8 @@ export interface Answering {
   call: Call;
   lease: Lease;
   expose: "full" | "minimal";
+  /** Null: a stream may be as slow as it likes. */
+  slowStream: SlowStreamConfig | null;
   /** Put `gateway_metadata` into the answer. */
   metadata: boolean;
 }
@@ -65,10 +69,20 @@ async function stream(
   const { attempt, dresser, writer } = record;
   const { protocol } = answering.visit;
   client.begin(servedHeaders(servedOf(plane, executed, answering, false)));
-  exchange.onDrain(() => attempt.resume());
-  attempt.take((bytes) => client.write(bytes));
+  const { slowStream } = answering;
+  const watch = slowStream ? new SlowWatch(slowStream, record, plane.clock) : null;
+  exchange.onDrain(() => {
+    watch?.clientPaused(false);
+    attempt.resume();
+  });
+  attempt.take((bytes) => {
+    const keepsUp = client.write(bytes);
+    if (!keepsUp) watch?.clientPaused(true);
+    return keepsUp;
+  });
   const committedAt = plane.clock.monotonic();
   const { failure, terminated, heldTerminator } = await attempt.end;
+  watch?.close();
   answering.visit.waitedMs += plane.clock.monotonic() - committedAt;
   if (failure === null) {
     const metadata = answering.metadata ? metadataOf(servedOf(plane, executed, answering, true)) : null;
@@ -107,6 +121,9 @@ function servedOf(plane: DataPlane, executed: Executed, answering: Answering, ov
     dropped: record.dropped,
     attempts: lease.attempts.length,
     fallbackDepth: fallbackDepth(lease.attempts),
+    hedged: lease.attempts.some(({ hedge }) => hedge),
+    variant: lease.row.variant,
+    circuit: plane.health.read(record.hop.health).circuit,
     costMicroUsd: sum && isKnown(sum.cost_state) ? sum.cost_micro_usd : null,
     overheadMs: round(Math.max(0, latency - visit.waitedMs)),
     latencyMs: round(latency),

@@ -4,7 +4,8 @@ import type { ProviderFailure } from "../core/errors.ts";
 import { costOf, type Price } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
-import type { AttemptRecord } from "./admit.ts";
+import type { RouteFacts } from "../routing/facts.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./route.ts";
@@ -14,14 +15,17 @@ import type { Visit } from "./visit.ts";
 export interface Known {
   caller?: Caller | undefined;
   call?: Call | undefined;
+  /** What routing looks at. */
+  facts?: RouteFacts | undefined;
   plan?: Plan | undefined;
 }
 
 /** Characters a token takes on average, where output has to be estimated. */
-const CHARS_PER_TOKEN = 4;
+export const CHARS_PER_TOKEN = 4;
 
 /** The ledger row of a request that has just been admitted or refused: status running, nothing used yet. */
-export function requestRow(visit: Visit, { caller, call, plan }: Known): RequestRow {
+export function requestRow(visit: Visit, { caller, call, plan, ...known }: Known): RequestRow {
+  const facts = plan?.facts ?? known.facts;
   const platform = call?.platform;
   return {
     request_id: visit.requestId,
@@ -39,7 +43,7 @@ export function requestRow(visit: Visit, { caller, call, plan }: Known): Request
     alias: call?.alias ?? null,
     route: plan?.route ?? null,
     rule: plan?.rule ?? null,
-    variant: null,
+    variant: plan?.decision.variant ?? null,
     dialect: visit.protocol.name,
     stream: call?.stream ?? false,
     status: "running",
@@ -52,7 +56,8 @@ export function requestRow(visit: Visit, { caller, call, plan }: Known): Request
     region: null,
     template_version: platform?.template_version ?? null,
     task_class: platform?.task_class ?? null,
-    classification: platform?.classification ?? caller?.tenant.defaults.classification ?? null,
+    classification:
+      plan?.decision.classification ?? platform?.classification ?? caller?.tenant.defaults.classification ?? null,
     usage: noUsage(),
     cost_micro_usd: 0,
     cost_state: "known",
@@ -65,21 +70,8 @@ export function requestRow(visit: Visit, { caller, call, plan }: Known): Request
     hedged: false,
     trace_id: null,
     tags: platform?.tags ?? {},
-    facts: call ? factsOf(call) : null,
+    facts: facts ? { ...facts } : null,
     repeated: 1,
-  };
-}
-
-/** Exactly what routing looks at, for explain and what-if. */
-function factsOf(call: Call): Record<string, unknown> {
-  return {
-    alias: call.alias,
-    operation: call.operation,
-    dialect: call.dialect,
-    needs: [...call.needs],
-    stream: call.stream,
-    input_tokens: call.inputTokensEstimate,
-    max_output_tokens: call.maxOutputTokens,
   };
 }
 
@@ -111,7 +103,7 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
     cost_state: costState(basis, call),
     latency_ms: round((meter.endedAt ?? meter.startedAt) - meter.startedAt),
     ttft_ms: meter.firstOutputAt === null ? null : round(meter.firstOutputAt - meter.startedAt),
-    hedge: false,
+    hedge: record.hedge,
     retry: record.retry,
     credential: record.credential.use,
     provider_request_id: meter.providerRequestId?.slice(0, 200) ?? null,
@@ -145,6 +137,13 @@ function reportedUsage(
   if (failure === null || meter.finishReason !== null) return { usage, estimated: false };
   const unreported = Math.ceil((meter.outputChars - meter.reportedChars) / CHARS_PER_TOKEN);
   return { usage: { ...usage, output_tokens: usage.output_tokens + unreported }, estimated: true };
+}
+
+/** Tokens an attempt that is over is taken to have used; null when nothing was sent. */
+export function usedTokens({ attempt, failure }: AttemptRecord, call: Call): number | null {
+  if (attempt.meter.sentAt === null) return null;
+  const { usage } = usageOf(attempt.meter, failure, call);
+  return usage.input_tokens + usage.output_tokens;
 }
 
 /** Billed by pictures, seconds or characters: what it used, where nobody reports it, no number of text tokens says. */
@@ -202,7 +201,9 @@ export function sumOf(attempts: readonly AttemptRow[]): {
 
 /** How many deployments were given up before the one that served. */
 export function fallbackDepth(attempts: readonly AttemptRecord[]): number {
-  return Math.max(0, new Set(attempts.map((record) => record.hop.deployment.name)).size - 1);
+  if (attempts.length < 2) return 0;
+  const asked = attempts.filter(({ superseded }) => superseded !== true);
+  return Math.max(0, new Set(asked.map((record) => record.hop.deployment.name)).size - 1);
 }
 
 /** Milliseconds with one decimal: what a row keeps of a time. */

@@ -1,11 +1,14 @@
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
+import type { Call } from "../core/call.ts";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { priceAt } from "../core/price.ts";
 import { hasDrifted } from "../routing/model-drift.ts";
 import type { Lease } from "./admit.ts";
+import { release } from "./attempt-record.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRows, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
+import { attemptRows, fallbackDepth, type Known, requestRow, round, sumOf, usedTokens } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** How a request ended, as far as it got. */
@@ -24,13 +27,22 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
   row.latency_ms = round(latency);
   row.overhead_ms = round(Math.max(0, latency - visit.waitedMs));
   const attempts = describe(row, visit, ending);
+  if (ending.call && ending.lease) letGo(plane, ending.call, ending.lease);
   plane.metrics.requestEnded(row, attempts);
   if (ending.lease) noteDrift(plane, ending.lease);
+  if (ending.lease && row.cost_state === "unknown") noteUnpriced(plane, ending.lease, visit.startedAt);
   if (ending.lease) plane.ledger.settle(row, attempts);
   else if (ending.caller) plane.refusals.record(row);
   plane.log.access(row);
   const cause = ending.error?.details.cause;
   if (ending.error?.code === "internal") plane.log.fault(visit.requestId, cause ?? ending.error);
+}
+
+/** Whatever is still held at a deployment is given back: streams hold on until here. */
+function letGo(plane: DataPlane, call: Call, { attempts, served }: Lease): void {
+  for (const record of attempts) release(plane, record, usedTokens(record, call));
+  const usage = served?.failure === null ? served.attempt.meter.usage : null;
+  if (served && usage) plane.ceilings.observe(served.hop.deployment, usage.output_tokens);
 }
 
 /** A pinned name that another model answers for is told of once, and counted always (ROUTE-1). */
@@ -40,10 +52,19 @@ function noteDrift(plane: DataPlane, { attempts }: Lease): void {
     const { deployment, provider, pool } = hop;
     if (failure !== null || model === null || !hasDrifted(deployment.model, model, provider.config)) continue;
     const shown = model.slice(0, LIMITS.labelCharsMax);
+    plane.alerts.onDrift(deployment, shown);
     if (plane.metrics.drifted(pool, shown))
       plane.log.warn("another model answers than the one that is pinned", {
         ...{ deployment: deployment.name, pinned: deployment.model, answered: shown },
       });
+  }
+}
+
+/** What costs nobody knows what is told of until its deployment has a price (COST-1). */
+function noteUnpriced(plane: DataPlane, { attempts }: Lease, atMs: number): void {
+  for (const { hop, row } of attempts) {
+    if (row?.cost_state === "unknown" && priceAt(hop.deployment.prices, atMs) === null)
+      plane.alerts.onMissingPrice(hop.deployment);
   }
 }
 
@@ -54,7 +75,7 @@ function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }:
   row.usage = sum.usage;
   row.cost_micro_usd = sum.cost_micro_usd;
   row.cost_state = sum.cost_state;
-  const last = lease?.attempts[lease.attempts.length - 1];
+  const last = lease?.served ?? lease?.attempts[lease.attempts.length - 1];
   if (last) {
     const { hop, attempt } = last;
     row.deployment = hop.deployment.name;
@@ -65,6 +86,7 @@ function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }:
     row.finish_reason = attempt.meter.finishReason;
     row.ttft_ms = attempt.meter.firstOutputAt === null ? null : round(attempt.meter.firstOutputAt - visit.arrivedAt);
     row.fallback_depth = fallbackDepth(lease?.attempts ?? []);
+    row.hedged = lease?.attempts.some(({ hedge }) => hedge) ?? false;
   }
   if (broken) {
     row.status = broken.class === "cancelled" ? "cancelled" : "failed";

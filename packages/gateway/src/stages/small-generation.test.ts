@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ScriptedTransport } from "../../test/support/scripted-transport.ts";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
+import { aDeployment } from "../config/fixtures/parts.ts";
 import { KIND_NAMES } from "../config/kinds.ts";
 import type { Deployment } from "../config/snapshot.ts";
 import { loadText } from "../config/test/load-text.ts";
@@ -35,10 +36,7 @@ async function providers(): Promise<Map<string, Provider>> {
 }
 
 function deploymentOf(provider: string, model: string, api: string | null = null): Deployment {
-  return {
-    ...{ name: "d", provider, model, api, region: null, capacity: "payg", maxOutputTokens: null, prices: [] },
-    timeouts: { connectMs: 1_000, firstTokenMs: null, idleMs: 1_000 },
-  };
+  return aDeployment("d", { provider, model, api });
 }
 
 /** What is sent to a deployment: by which protocol, and in which words. */

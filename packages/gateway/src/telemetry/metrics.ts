@@ -15,6 +15,8 @@ export interface Metrics {
   drifted(deployment: string, model: string): boolean;
   failedOver(): void;
   retried(): void;
+  /** A second attempt was started beside another. */
+  hedged(): void;
   /** A new credential of a provider's came into use, or was refused by it. */
   credential(provider: string, result: "rotated" | "refused"): void;
   /** The numbers, for /v1/stats and /metrics. */
@@ -32,6 +34,7 @@ export interface MetricsReading {
   costMicroUsd: number;
   failovers: number;
   retries: number;
+  hedges: number;
   credentials: { provider: string; result: string; count: number }[];
   drifts: { deployment: string; count: number }[];
   attemptFailures: { deployment: string; errorClass: string; count: number }[];
@@ -48,6 +51,7 @@ export function createMetrics(): Metrics {
   let costMicroUsd = 0;
   let failovers = 0;
   let retries = 0;
+  let hedges = 0;
   let overheadSumMs = 0;
   const overhead = new Float64Array(OVERHEAD_BOUNDS_MS.length + 1);
   const byStatus = new Map<string, number>();
@@ -96,6 +100,9 @@ export function createMetrics(): Metrics {
     retried: () => {
       retries++;
     },
+    hedged: () => {
+      hedges++;
+    },
     credential(provider, result) {
       const key = `${result} ${provider}`;
       const known = credentials.get(key) ?? { provider, result, count: 0 };
@@ -112,6 +119,7 @@ export function createMetrics(): Metrics {
       costMicroUsd,
       failovers,
       retries,
+      hedges,
       credentials: [...credentials.values()].map((one) => ({ ...one })),
       drifts: [...drifts].map(([deployment, count]) => ({ deployment, count })),
       attemptFailures: [...failures].flatMap(([deployment, classes]) =>

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { aDeployment } from "../../src/config/fixtures/parts.ts";
 import type { ProviderConfig, ProviderKind } from "../../src/config/snapshot.ts";
 import type { Call } from "../../src/core/call.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -123,17 +124,7 @@ function headersOf(flat: readonly string[]): Record<string, string> {
 }
 
 function deploymentOf(model: string): Parameters<Provider["request"]>[0]["deployment"] {
-  return {
-    name: "golden",
-    provider: "golden",
-    model,
-    region: null,
-    capacity: "payg",
-    timeouts: { connectMs: 1_000, firstTokenMs: null, idleMs: 1_000 },
-    api: null,
-    maxOutputTokens: null,
-    prices: [],
-  };
+  return aDeployment("golden", { provider: "golden", model });
 }
 
 function configOf(kind: ProviderKind): ProviderConfig {

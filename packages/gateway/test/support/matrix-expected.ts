@@ -89,6 +89,7 @@ const ALL_FAILED = told("all_providers_failed", 502, "server_error", "api_error"
 const TOLD: Partial<Record<ErrorClass, Told>> = {
   bad_request: told("invalid_request", 400, ...INVALID),
   content_filtered: told("content_filter", 400, ...INVALID),
+  context_overflow: told("context_length_exceeded", 400, ...INVALID),
   rate_limited: told("rate_limit_exceeded", 429, "rate_limit_error", "rate_limit_error", "RESOURCE_EXHAUSTED"),
   overloaded: told("overloaded", 503, "service_unavailable", "overloaded_error", "UNAVAILABLE"),
 };

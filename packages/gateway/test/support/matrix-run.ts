@@ -102,7 +102,10 @@ export function asEvents(record: TrafficRecord): TrafficRecord {
 }
 
 /** Every row of these requests, waited for until all of them are settled. */
-export async function rowsOf({ gateway }: Stage, played: readonly Played[]): Promise<Map<string, RequestRecord>> {
+export async function rowsOf(
+  { gateway }: Pick<Stage, "gateway">,
+  played: readonly Pick<Played, "requestId">[],
+): Promise<Map<string, RequestRecord>> {
   const wanted = new Set(played.map(({ requestId }) => requestId));
   const rows = new Map<string, RequestRecord>();
   await until("the rows of all requests", async () => {

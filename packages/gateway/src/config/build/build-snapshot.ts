@@ -3,18 +3,26 @@ import type { Environment } from "../env.ts";
 import { NOWHERE, type Problems } from "../problems.ts";
 import { adminSchema } from "../schema/access.ts";
 import { gatewaySchema, ledgerSchema } from "../schema/gateway.ts";
-import type { ProviderConfig, Snapshot, Tenant } from "../snapshot.ts";
+import type { GatewayConfig, ProviderConfig, Snapshot, Tenant } from "../snapshot.ts";
 import { canonicalText, keyPlaceAt, type MapNode } from "../yaml/node.ts";
 import { httpUrl, isLoopback } from "./base-url.ts";
+import { warnOverCommitted } from "./capacity.ts";
 import { buildCatalogue, type Catalogue } from "./catalogue.ts";
-import { defaultTimeouts, type PriceContext } from "./deployments.ts";
-import { errorIn } from "./entry.ts";
+import { defaultBreaker, defaultTimeouts, type PriceContext } from "./deployments.ts";
+import { warnRoutes } from "./doubts.ts";
+import { type Entry, errorIn } from "./entry.ts";
 import { buildGateway, buildLedger, checkBind, type ListenOverrides } from "./gateway.ts";
+import { alertTargets, flagsOf, stateOf } from "./installation.ts";
 import { buildAdminKeys, buildKey, type KeyContext, masterKey } from "./keys.ts";
+import { type Known, knownNames } from "./known.ts";
 import { readPermission } from "./model-names.ts";
+import type { World } from "./placement.ts";
+import { checkResidency, classesOf, regionGroups, regionsInUse } from "./places.ts";
 import { buildProvider } from "./providers.ts";
+import { checkReach } from "./reach.ts";
 import type { Sections } from "./read-sections.ts";
 import { rawRoute } from "./routes.ts";
+import { checkServed, warnOutside } from "./served.ts";
 import { tenantCredentials } from "./tenant-credentials.ts";
 import { buildTenant, DEFAULT_TENANT } from "./tenants.ts";
 
@@ -33,21 +41,25 @@ export function buildSnapshot(sections: Sections, context: BuildContext, problem
   const ledgerInput = sections.ledger.value ?? ledgerSchema.parse({});
   const ledger = buildLedger(sections.ledger, ledgerInput, context.baseDir, problems);
   const providers = buildProviders(sections, context.environment, problems);
-  const catalogue = buildCatalogue(sections, providers, context, problems);
+  const known = knownNames(sections);
+  const catalogue = buildCatalogue(sections, providers, known, context, problems);
   checkPresence(sections, catalogue, problems);
-  const tenants = buildTenants(sections, catalogue, context.environment, problems);
+  const tenants = buildTenants(sections, catalogue, known, context.environment, problems);
+  const world = { ...placesOf(sections, gateway, catalogue, tenants, problems), gateway, tenants };
+  checkWhole(sections, { ...world, providers }, catalogue, problems);
   const access = buildAccess(sections, tenants, catalogue, context, problems);
   checkBind(sections.gateway, gateway, sections.keys.length > 0 || (sections.tenants?.size ?? 0) > 0, problems);
   if (gateway.portFixed) checkSelfCall(sections, providers, gateway.listen.port, problems);
   return {
     revision: createHash("sha256").update(canonicalText(sections.root)).digest("hex").slice(0, 12),
     loadedAt: context.nowMs,
-    gateway,
     ledger,
     providers,
-    deployments: catalogue.deployments,
-    routes: catalogue.routes,
-    tenants,
+    ...world,
+    taskClasses: sections.taskClasses && classesOf(sections.taskClasses, problems),
+    alerts: alertTargets(sections.alerts, problems),
+    flags: flagsOf(sections.flags),
+    state: stateOf(sections.state, problems),
     ...access,
     models: context.models,
     rawRoute: rawRoute(),
@@ -57,9 +69,51 @@ export function buildSnapshot(sections: Sections, context: BuildContext, problem
       timeouts: defaultTimeouts(),
       api: null,
       maxOutputTokens: null,
+      breaker: defaultBreaker(),
     },
     warnings: [],
   };
+}
+
+/** What says where requests may go. */
+function placesOf(
+  sections: Sections,
+  { region }: GatewayConfig,
+  { deployments, routes, rules }: Catalogue,
+  tenants: ReadonlyMap<string, Tenant>,
+  problems: Problems,
+): Pick<World, "classifications" | "regions" | "deployments" | "routes" | "rules"> {
+  const inUse = regionsInUse(region, deployments.values());
+  const regions = regionGroups(sections, inUse, problems);
+  for (const { name, defaults } of tenants.values()) {
+    const entry = sections.tenants?.get(name);
+    if (entry && defaults.residency !== null) checkResidency(entry, defaults.residency, regions, inUse, problems);
+  }
+  const classifications = classesOf(sections.classifications, problems);
+  return { classifications, regions, deployments, routes, rules: rules.map(({ rule }) => rule) };
+}
+
+/** What only the whole shows. Parts that could not be read would raise false alarms. */
+function checkWhole(
+  sections: Sections,
+  world: World & Pick<Snapshot, "providers">,
+  { rules }: Catalogue,
+  problems: Problems,
+): void {
+  if (problems.hasErrors()) return;
+  const { providers, deployments, routes } = sections;
+  const entries: Entry<unknown>[] = [
+    ...providers.values(),
+    ...deployments.values(),
+    ...routes.values(),
+    ...sections.rules,
+  ];
+  const incomplete = entries.some(({ state }) => state === "dropped");
+  checkServed(sections, world, incomplete, problems);
+  checkReach(rules, world, incomplete, problems);
+  warnOutside(sections, world, problems);
+  warnOverCommitted(sections, world.providers, world.deployments, problems);
+  warnRoutes(sections, world, problems);
 }
 
 function buildProviders(sections: Sections, environment: Environment, problems: Problems): Map<string, ProviderConfig> {
@@ -77,6 +131,7 @@ function buildProviders(sections: Sections, environment: Environment, problems: 
 function buildTenants(
   sections: Sections,
   { names }: Catalogue,
+  known: Known,
   environment: Environment,
   problems: Problems,
 ): Map<string, Tenant> {
@@ -84,7 +139,7 @@ function buildTenants(
   const tenants = new Map<string, Tenant>();
   for (const entry of sections.tenants.values()) {
     if (!entry.value) continue;
-    const tenant = buildTenant(entry, entry.value, names, problems);
+    const tenant = buildTenant(entry, entry.value, names, known, problems);
     const credentials = tenantCredentials(entry, entry.value, sections, environment, problems);
     tenants.set(entry.name, credentials.size === 0 ? tenant : { ...tenant, credentials });
   }

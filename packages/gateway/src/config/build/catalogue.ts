@@ -1,18 +1,24 @@
 import { didYouMean } from "../nearest.ts";
 import type { Problems } from "../problems.ts";
-import type { RouteInput } from "../schema/routes.ts";
+import type { DeploymentInput } from "../schema/deployments.ts";
 import type { Deployment, ProviderConfig, Route } from "../snapshot.ts";
-import { buildDeployment, impliedDeployment, impliedDoubts, type PriceContext, tellFloating } from "./deployments.ts";
+import { deploymentLimits } from "./capacity.ts";
+import { buildDeployment, type PriceContext } from "./deployments.ts";
 import { drop, type Entry, errorIn, warnIn } from "./entry.ts";
-import { inUse } from "./in-use.ts";
+import { deploymentFinder } from "./find-deployment.ts";
+import { inUse, namesOfRoute } from "./in-use.ts";
+import { checkClass, checkTenant, type Known } from "./known.ts";
 import { type ModelNames, splitRaw } from "./model-names.ts";
 import type { Sections } from "./read-sections.ts";
-import { buildRoute, type FindDeployment } from "./routes.ts";
+import { buildRoute } from "./routes.ts";
+import { type BuiltRule, buildRules } from "./rules.ts";
 
 /** What can be asked for, and what answers. */
 export interface Catalogue {
   deployments: Map<string, Deployment>;
   routes: Map<string, Route>;
+  /** By priority, each with where it is written. */
+  rules: readonly BuiltRule[];
   /** Every name that exists, broken and left-out ones too. */
   names: ModelNames;
 }
@@ -21,28 +27,36 @@ export interface Catalogue {
 export function buildCatalogue(
   sections: Sections,
   providers: ReadonlyMap<string, ProviderConfig>,
+  known: Known,
   context: PriceContext,
   problems: Problems,
 ): Catalogue {
-  const deployments = declaredDeployments(sections, providers, context, problems);
+  const deployments = declaredDeployments(sections, providers, known, context, problems);
   const find = deploymentFinder(sections, providers, deployments, context, problems);
+  const routeContext = { find, known, complex: complexAliases(sections) };
   const routes = new Map<string, Route>();
   for (const entry of sections.routes.values()) {
-    const route = entry.value && buildRoute(entry, entry.value, find, problems);
+    const route = entry.value && buildRoute(entry, entry.value, routeContext, problems);
     if (route) routes.set(route.alias, route);
   }
+  for (const route of routes.values()) {
+    const entry = sections.routes.get(route.alias);
+    if (entry && !problems.hasErrors()) routes.set(route.alias, withoutLost(entry, route, routes, problems));
+  }
+  const rules = buildRules(sections.rules, find, known, problems);
   warnIdle(sections, deployments, problems);
   const names = {
     providers: new Set(sections.providers.keys()),
     deployments: new Set([...sections.deployments.keys(), ...deployments.keys()]),
     aliases: new Set(sections.routes.keys()),
   };
-  return { deployments, routes, names };
+  return { deployments, routes, rules, names };
 }
 
 function declaredDeployments(
   sections: Sections,
   providers: ReadonlyMap<string, ProviderConfig>,
+  known: Known,
   context: PriceContext,
   problems: Problems,
 ): Map<string, Deployment> {
@@ -59,7 +73,8 @@ function declaredDeployments(
       drop(entry, `its provider \`${owner.name}\` was left out`, problems);
     } else if (provider) {
       const pin = { strict: isStrict(sections), aloud: isMeantToMove(entry.name, sections) };
-      deployments.set(entry.name, buildDeployment(entry, input, provider, context, pin, problems));
+      const deployment = buildDeployment(entry, input, provider, context, pin, problems);
+      deployments.set(entry.name, { ...deployment, ...whoMayUse(entry, input, known, problems) });
     }
     const raw = splitRaw(entry.name);
     if (raw && sections.providers.has(raw.provider) && raw.provider !== input.provider) {
@@ -70,55 +85,43 @@ function declaredDeployments(
   return deployments;
 }
 
-/** Entries of chains: declared deployments by name, else `provider/model`, which is added to `deployments`. */
-function deploymentFinder(
-  sections: Sections,
-  providers: ReadonlyMap<string, ProviderConfig>,
-  deployments: Map<string, Deployment>,
-  context: PriceContext,
+/** What says whom a deployment serves, with what data, and how much of it. */
+function whoMayUse(
+  entry: Entry<DeploymentInput>,
+  { max_classification: ceiling, tenants, limits }: DeploymentInput,
+  known: Known,
   problems: Problems,
-): FindDeployment {
-  const told = new Set<string>();
-  return (written, entry, index) => {
-    if (deployments.has(written)) {
-      tellImplied(written, entry, index);
-      return written;
-    }
-    const declared = sections.deployments.get(written);
-    if (declared) return declared.state === "dropped" ? "left out" : null;
-    const raw = splitRaw(written);
-    const owner = raw && sections.providers.get(raw.provider);
-    if (!raw || !owner) {
-      errorIn(entry, ["chain", index], unknownDeployment(written, sections, deployments), problems);
-      return null;
-    }
-    if (raw.model === "") {
-      errorIn(entry, ["chain", index], `\`${written}\` names no model; write \`${raw.provider}/MODEL\``, problems);
-      return null;
-    }
-    const provider = providers.get(raw.provider);
-    if (!provider) return owner.state === "dropped" ? "left out" : null;
-    addImplied(provider, raw.model, entry, index);
-    tellImplied(written, entry, index);
-    return written;
+): Pick<Deployment, "maxClassification" | "tenants" | "limits"> {
+  if (ceiling !== undefined) checkClass(entry, ["max_classification"], ceiling, known, problems);
+  for (const [i, tenant] of (tenants ?? []).entries()) checkTenant(entry, ["tenants", i], tenant, known, problems);
+  return {
+    ...(ceiling !== undefined && { maxClassification: ceiling }),
+    ...(tenants && { tenants: [...new Set(tenants)] }),
+    ...(limits && { limits: deploymentLimits(entry, limits, known, problems) }),
   };
+}
 
-  /** Once for a model, at the first route that does not say that its name may move. */
-  function tellImplied(written: string, entry: Entry<RouteInput>, index: number): void {
-    const raw = sections.deployments.has(written) ? null : splitRaw(written);
-    const provider = raw && providers.get(raw.provider);
-    if (!provider || told.has(written) || entry.value?.pin === "latest") return;
-    told.add(written);
-    tellFloating(entry, ["chain", index], raw.model, provider, { strict: isStrict(sections), aloud: false }, problems);
-  }
+/** A route whose complexity routing leads to an alias that was left out does without. */
+function withoutLost(
+  entry: Entry<unknown>,
+  route: Route,
+  routes: ReadonlyMap<string, Route>,
+  problems: Problems,
+): Route {
+  const { complexity } = route;
+  if (!complexity) return route;
+  const { cheap, capable, classifier } = complexity;
+  const aliases = [cheap, capable].flatMap(({ kind, name }) => (kind === "alias" ? name : []));
+  if (classifier?.kind === "alias") aliases.push(classifier.alias);
+  const lost = aliases.find((alias) => !routes.has(alias));
+  if (lost === undefined) return route;
+  warnIn(entry, ["complexity"], `\`complexity\` is not used, because \`${lost}\` was left out`, problems);
+  return { ...route, complexity: null };
+}
 
-  function addImplied(provider: ProviderConfig, model: string, entry: Entry<RouteInput>, index: number): void {
-    const deployment = impliedDeployment(provider, model, context);
-    deployments.set(deployment.name, deployment);
-    for (const doubt of impliedDoubts(deployment, provider, context.nowMs)) {
-      warnIn(entry, ["chain", index], doubt, problems);
-    }
-  }
+/** Aliases that have complexity routing of their own. */
+function complexAliases(sections: Sections): Set<string> {
+  return new Set([...sections.routes.values()].filter(({ value }) => value?.complexity).map(({ name }) => name));
 }
 
 function isStrict(sections: Sections): boolean {
@@ -127,21 +130,10 @@ function isStrict(sections: Sections): boolean {
 
 /** Every route that leads to it says `pin: latest`. */
 function isMeantToMove(deployment: string, sections: Sections): boolean {
-  const leading = [...sections.routes.values()].filter(({ value }) => value?.chain.includes(deployment));
+  const leading = [...sections.routes.values()].filter(
+    ({ value }) => value && [...namesOfRoute(value)].includes(deployment),
+  );
   return leading.length > 0 && leading.every(({ value }) => value?.pin === "latest");
-}
-
-function unknownDeployment(written: string, sections: Sections, deployments: ReadonlyMap<string, Deployment>): string {
-  const raw = splitRaw(written);
-  const names = new Set([...sections.deployments.keys(), ...deployments.keys()]);
-  if (raw) {
-    const hint = didYouMean(written, names) || didYouMean(raw.provider, sections.providers.keys());
-    return `unknown deployment \`${written}\`, and no provider is named \`${raw.provider}\`${hint}`;
-  }
-  if (sections.routes.has(written))
-    return `\`${written}\` is an alias; a chain holds deployments or \`provider/model\``;
-  if (sections.providers.has(written)) return `\`${written}\` is a provider; write \`${written}/MODEL\``;
-  return `unknown deployment \`${written}\`${didYouMean(written, names)}`;
 }
 
 function warnIdle(sections: Sections, deployments: ReadonlyMap<string, Deployment>, problems: Problems): void {

@@ -4,7 +4,12 @@ import { KINDS } from "../kinds.ts";
 import { presetNamed } from "../presets.ts";
 import { type BookPrice, datedPrices } from "../price.ts";
 import type { Path, Problems } from "../problems.ts";
-import { type DeploymentInput, deploymentTimeoutsSchema, type PriceInput } from "../schema/deployments.ts";
+import {
+  breakerSchema,
+  type DeploymentInput,
+  deploymentTimeoutsSchema,
+  type PriceInput,
+} from "../schema/deployments.ts";
 import type { Deployment, ProviderConfig } from "../snapshot.ts";
 import { type Entry, errorIn, warnIn } from "./entry.ts";
 import { isFloating } from "./floating-model.ts";
@@ -34,6 +39,11 @@ export function defaultTimeouts(): Deployment["timeouts"] {
   return timeoutsOf(deploymentTimeoutsSchema.parse({}));
 }
 
+/** When one that sets nothing is taken for broken. */
+export function defaultBreaker(): Deployment["breaker"] {
+  return breakerOf(breakerSchema.parse({}));
+}
+
 /** A deployment that the config declares. */
 export function buildDeployment(
   entry: Entry<DeploymentInput>,
@@ -55,6 +65,8 @@ export function buildDeployment(
     capacity: input.capacity ?? defaultCapacity(provider),
     timeouts: timeoutsOf(input.timeouts),
     api: input.api ?? null,
+    ...(input.expected_latency !== undefined && { expectedLatencyMs: input.expected_latency }),
+    breaker: breakerOf(input.breaker),
     ...knowledgeOf(input, provider, input.model, context.models),
     prices: pricesOf(written, provider, input.model, context),
   };
@@ -107,6 +119,7 @@ export function impliedDeployment(provider: ProviderConfig, model: string, conte
     capacity: defaultCapacity(provider),
     timeouts: defaultTimeouts(),
     api: null,
+    breaker: defaultBreaker(),
     ...knowledgeOf({}, provider, model, context.models),
     prices: pricesOf(null, provider, model, context),
   };
@@ -210,4 +223,16 @@ function warnOddPrice(
 
 function timeoutsOf(input: DeploymentInput["timeouts"]): Deployment["timeouts"] {
   return { connectMs: input.connect, firstTokenMs: input.first_token ?? null, idleMs: input.idle };
+}
+
+function breakerOf(input: DeploymentInput["breaker"]): Deployment["breaker"] {
+  return {
+    consecutive: input.consecutive,
+    errorRate: input.error_rate,
+    minRequests: input.min_requests,
+    windowMs: input.window,
+    latencyFactor: input.latency_factor,
+    recoveryMs: input.recovery,
+    probes: input.probes,
+  };
 }

@@ -5,6 +5,7 @@ import type { GatewayConfig, LedgerConfig } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
 import { isLoopback } from "./base-url.ts";
 import { type Entry, errorIn } from "./entry.ts";
+import { gateOf } from "./gate.ts";
 
 /** What the command line or SLUICEGATE_PORT say about where to listen. */
 export interface ListenOverrides {
@@ -34,6 +35,7 @@ export function buildGateway(
     secretRefreshMs: input.secret_refresh,
     expose: input.expose,
     strictPins: input.strict_pins,
+    gate: input.gate ? gateOf(entry, input.gate, problems) : null,
   };
 }
 

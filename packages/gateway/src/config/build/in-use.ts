@@ -1,4 +1,5 @@
 import type { ModelsInput } from "../schema/access.ts";
+import type { RouteInput } from "../schema/routes.ts";
 import { type ConfigNode, nodeAt } from "../yaml/node.ts";
 import { splitRaw } from "./model-names.ts";
 import type { Sections } from "./read-sections.ts";
@@ -28,9 +29,18 @@ export function inUse(sections: Sections): InUse {
 }
 
 function* namesAsked(sections: Sections): Generator<string> {
-  for (const { value } of sections.routes.values()) yield* value?.chain ?? [];
+  for (const { value } of sections.routes.values()) if (value) yield* namesOfRoute(value);
+  for (const { value } of sections.rules) yield* value?.chain ?? [];
   for (const { value } of sections.tenants?.values() ?? []) yield* namesAllowed(value?.models);
   for (const { value } of sections.keys) yield* namesAllowed(value?.models);
+}
+
+/** Deployments that a route may lead to: in its chain, its overrides, its experiment, its branches. Aliases may be among them. */
+export function* namesOfRoute(route: RouteInput): Generator<string> {
+  for (const { deployment } of route.chain) yield deployment;
+  for (const chain of Object.values(route.tenant_overrides)) yield* chain;
+  for (const { deployment } of route.canary ?? []) yield deployment;
+  if (route.complexity) yield* [route.complexity.cheap, route.complexity.capable];
 }
 
 function* namesAllowed(models: ModelsInput | undefined): Generator<string> {

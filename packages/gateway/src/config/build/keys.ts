@@ -6,6 +6,7 @@ import type { AdminInput, KeyInput } from "../schema/access.ts";
 import type { AdminKey, KeyEntry, Tenant } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
 import { type Entry, errorIn, warnIn } from "./entry.ts";
+import { DEFAULT_TENANT_NAME } from "./known.ts";
 import type { ModelNames } from "./model-names.ts";
 import { policyOf } from "./tenants.ts";
 
@@ -93,7 +94,7 @@ function tenantOf(entry: Entry<KeyInput>, input: KeyInput, context: KeyContext, 
     errorIn(entry, [], "`tenant` is missing: this config declares tenants", problems);
     return null;
   }
-  const name = input.tenant ?? "default";
+  const name = input.tenant ?? DEFAULT_TENANT_NAME;
   const tenant = context.tenants.get(name);
   if (tenant) return tenant;
   if (context.known.has(name)) {

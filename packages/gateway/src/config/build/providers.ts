@@ -11,6 +11,7 @@ import { aiSdkOf } from "./ai-sdk.ts";
 import { azureOf } from "./azure.ts";
 import { httpUrl, isLoopback, readBaseUrl } from "./base-url.ts";
 import { bedrockOf } from "./bedrock.ts";
+import { capacityOf } from "./capacity.ts";
 import { type Entry, errorAtKey, errorIn, warnIn } from "./entry.ts";
 import { forwardedHeaderFault, headerNameFault, headerValueFault } from "./header-rules.ts";
 import { type Job, secretAt } from "./job.ts";
@@ -50,6 +51,7 @@ export function buildProvider(
     tls: tlsOf(job),
     proxy: proxyOf(job, baseUrl, environment),
     ...(input.probe && { probe: probeOf(job, input.probe) }),
+    ...(input.limits && { limits: capacityOf(entry, input.limits, problems) }),
     ...OWN[input.kind]?.(job),
   };
 }

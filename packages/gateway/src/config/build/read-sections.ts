@@ -13,9 +13,20 @@ import {
 import { SECTIONS } from "../schema/config.ts";
 import { type DeploymentInput, deploymentSchema } from "../schema/deployments.ts";
 import { type GatewayInput, gatewaySchema, type LedgerInput, ledgerSchema } from "../schema/gateway.ts";
+import {
+  type AlertInput,
+  alertSchema,
+  classificationsSchema,
+  type FlagsInput,
+  flagsSchema,
+  regionsSchema,
+  stateSchema,
+  taskClassesSchema,
+} from "../schema/installation.ts";
 import { knownKeys } from "../schema/known-keys.ts";
 import { type ProviderInput, providerSchema } from "../schema/providers.ts";
 import { type RouteInput, routeSchema } from "../schema/routes.ts";
+import { type RuleInput, ruleSchema } from "../schema/rules.ts";
 import { type ConfigNode, isNull, type MapNode, toValue } from "../yaml/node.ts";
 import { type Entry, isIncomplete } from "./entry.ts";
 import { salvage } from "./salvage.ts";
@@ -32,6 +43,14 @@ export interface Sections {
   /** Null: the section is absent, and there is one tenant, `default`. */
   tenants: Map<string, Entry<TenantInput>> | null;
   keys: Entry<KeyInput>[];
+  rules: Entry<RuleInput>[];
+  alerts: Entry<AlertInput>[];
+  /** Null: absent. */
+  flags: Entry<FlagsInput> | null;
+  state: Entry<string> | null;
+  classifications: Entry<string[]> | null;
+  regions: Entry<Record<string, string[]>> | null;
+  taskClasses: Entry<string[]> | null;
 }
 
 /** Names that stand in scopes such as `tenant:acme/team:payments`, and before the `/` of `provider/model`. */
@@ -58,6 +77,13 @@ export function readSections(root: MapNode, problems: Problems): Sections {
     routes: named("routes", routeSchema, MODEL_NAME),
     tenants: root.entries.has("tenants") ? named("tenants", tenantSchema, PLAIN_NAME) : null,
     keys: readList(root, "keys", keySchema, problems),
+    rules: readList(root, "rules", ruleSchema, problems, BOUNDS.rulesMax),
+    alerts: readList(root, "alerts", alertSchema, problems, BOUNDS.alertTargetsMax),
+    flags: readPresent(root, "flags", flagsSchema, problems),
+    state: readPresent(root, "state", stateSchema, problems),
+    classifications: readPresent(root, "classifications", classificationsSchema, problems),
+    regions: readPresent(root, "regions", regionsSchema, problems),
+    taskClasses: readPresent(root, "task_classes", taskClassesSchema, problems),
   };
 }
 
@@ -75,6 +101,16 @@ function readSingle<T extends z.ZodType>(
   const entry = root.entries.get(section);
   const node: ConfigNode = entry?.node ?? { kind: "map", at: root.at, entries: new Map() };
   return readEntry(section, [section], entry?.keyAt ?? root.at, node, schema, problems);
+}
+
+function readPresent<T extends z.ZodType>(
+  root: MapNode,
+  section: string,
+  schema: T,
+  problems: Problems,
+): Entry<z.output<T>> | null {
+  const entry = root.entries.get(section);
+  return entry ? readEntry(section, [section], entry.keyAt, entry.node, schema, problems) : null;
 }
 
 function readNamed<T extends z.ZodType>(
@@ -104,9 +140,14 @@ function readList<T extends z.ZodType>(
   section: string,
   schema: T,
   problems: Problems,
+  itemsMax = Number.POSITIVE_INFINITY,
 ): Entry<z.output<T>>[] {
   const node = root.entries.get(section)?.node;
   if (node === undefined || isNull(node)) return [];
+  if (node.kind === "list" && node.items.length > itemsMax) {
+    problems.error(node.at, [section], `\`${section}\` has more than ${itemsMax} entries`);
+    return [];
+  }
   if (node.kind === "list") {
     return node.items.map((item, i) => readEntry(String(i), [section, i], item.at, item, schema, problems));
   }

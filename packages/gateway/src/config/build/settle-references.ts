@@ -6,7 +6,12 @@ import { inUse } from "./in-use.ts";
 import type { Sections } from "./read-sections.ts";
 
 /** Sections whose missing values are left out one by one, because there is no named object to leave out. */
-const SINGLES: readonly unknown[] = ["gateway", "ledger", "admin"];
+const SINGLES: readonly unknown[] = [
+  ...["gateway", "ledger", "admin", "state", "flags", "classifications", "regions", "task_classes"],
+];
+
+/** What goes whole with a secret of its own, by the length of its path; a lone setting goes alone. */
+const WHOLE: Readonly<Record<string, number>> = { "admin.keys": 3, "gateway.gate": 2 };
 
 /** References that lead nowhere in sections of one object: refused, or with `allowMissing` taken out of the tree. */
 export function settleSingles(
@@ -20,8 +25,7 @@ export function settleSingles(
     if (!SINGLES.includes(found.path[0])) continue;
     if (!allowMissing) refuse(found, problems);
     else {
-      // The whole admin key goes with its secret, a lone setting goes alone.
-      const path = found.path[0] === "admin" ? found.path.slice(0, 3) : found.path;
+      const path = found.path.slice(0, WHOLE[`${found.path[0]}.${found.path[1]}`]);
       if (removeAt(root, path)) problems.warn(found.node.at, found.path, `left out, because ${reasonOf(found)}`);
     }
   }
@@ -62,6 +66,8 @@ function reasonOf(found: Unresolved): string {
 
 function entryOf(sections: Sections, section: unknown, name: unknown): Entry<unknown> | undefined {
   if (section === "keys") return sections.keys[Number(name)];
+  if (section === "rules") return sections.rules[Number(name)];
+  if (section === "alerts") return sections.alerts[Number(name)];
   if (section === "providers") return sections.providers.get(String(name));
   if (section === "deployments") return sections.deployments.get(String(name));
   if (section === "routes") return sections.routes.get(String(name));

@@ -3,15 +3,17 @@ import type { ModelsInput, TenantInput } from "../schema/access.ts";
 import type { ModelPolicy, Tenant } from "../snapshot.ts";
 import { keyPlaceAt } from "../yaml/node.ts";
 import { type Entry, errorIn } from "./entry.ts";
+import { checkClass, DEFAULT_TENANT_NAME, type Known } from "./known.ts";
 import { type ModelNames, readPermission } from "./model-names.ts";
 import { checkPlainName } from "./read-sections.ts";
 
 /** The only tenant of a config that declares none. */
 export const DEFAULT_TENANT: Tenant = {
-  name: "default",
+  name: DEFAULT_TENANT_NAME,
   models: { allow: "*", deny: [] },
   require: [],
-  defaults: { classification: null },
+  defaults: { classification: null, residency: null },
+  allow: null,
   teams: [],
   applications: [],
 };
@@ -21,8 +23,13 @@ export function buildTenant(
   entry: Entry<TenantInput>,
   input: TenantInput,
   names: ModelNames,
+  known: Known,
   problems: Problems,
 ): Tenant {
+  const { classification = null, residency = null } = input.defaults;
+  if (classification !== null && known.classifications?.length !== 0) {
+    checkClass(entry, ["defaults", "classification"], classification, known, problems);
+  }
   if (input.models && input.models.allow === undefined) {
     errorIn(
       entry,
@@ -40,7 +47,8 @@ export function buildTenant(
     name: entry.name,
     models: policyOf(entry, input.models, [], names, problems),
     require: [...new Set<string>(input.require)],
-    defaults: { classification: input.defaults.classification ?? null },
+    defaults: { classification, residency },
+    allow: [...new Set(input.allow)],
     teams: Object.keys(input.teams),
     applications: Object.keys(input.applications),
   };

@@ -17,7 +17,13 @@ const PLATFORM_FIELDS = [
   "cacheable",
   "fallback",
   "retry_after_tool_results",
+  "residency",
+  "hedge",
+  "priority",
 ] as const;
+
+/** What clients of a tenant may ask for beyond the usual. */
+export const GRANTS = ["hedge", "priority_high"] as const;
 
 const namesSchema = z.array(text().describe("An alias, provider/model, provider/*, or deployment:NAME."));
 const everyAlias = z.literal("*", { error: "is neither a list nor `*`" });
@@ -51,9 +57,18 @@ export const tenantSchema = z
       .describe("Platform fields its requests must carry.")
       .prefault([]),
     defaults: z
-      .strictObject({ classification: text().describe("Classification of a request that names none.").optional() })
+      .strictObject({
+        classification: text().describe("Classification of a request that names none.").optional(),
+        residency: text()
+          .describe("Region, or group of regions, in which a request that names none has to stay.")
+          .optional(),
+      })
       .describe("Platform fields of requests that do not carry them.")
       .prefault({}),
+    allow: z
+      .array(z.enum(GRANTS).describe("hedge: a second call; priority_high: to be served before others."))
+      .describe("What its clients may ask for beyond the usual. Default: nothing.")
+      .prefault([]),
     credentials: z
       .record(
         z.string(),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CAPABILITIES } from "../../core/call.ts";
-import { count, date, duration, optionalDuration, text, usdPerMillion } from "./fields.ts";
+import { deploymentLimitsSchema } from "./capacity.ts";
+import { count, date, duration, optionalDuration, share, text, usdPerMillion } from "./fields.ts";
 
 const tierSchema = z
   .strictObject({
@@ -40,6 +41,24 @@ export const deploymentTimeoutsSchema = z
   })
   .describe("Timeouts of one call.");
 
+/** `breaker:` of a deployment. */
+export const breakerSchema = z
+  .strictObject({
+    consecutive: count("Failures in a row that open it.", 1, 1_000).prefault(5),
+    error_rate: share("Share of failures in the window that opens it.").prefault(0.5),
+    min_requests: count("Requests in the window before that share counts.", 1, 100_000).prefault(5),
+    window: duration("Time over which requests are counted.", "60s"),
+    latency_factor: z
+      .number({ error: "is not a number" })
+      .gt(1, { error: "must be more than 1" })
+      .max(1_000, { error: "must be at most 1000" })
+      .describe("Opens it when the p95 stays over so many times what is usual for the deployment.")
+      .prefault(3),
+    recovery: duration("How long it stays open before a probe may go.", "30s"),
+    probes: count("Probes in a row, one at a time, that must go well before it closes.", 1, 100).prefault(1),
+  })
+  .describe("When the deployment is taken for broken, and for well again.");
+
 /** One of `deployments:` a model on a provider, in a region, on one kind of capacity. */
 export const deploymentSchema = z
   .strictObject({
@@ -59,6 +78,19 @@ export const deploymentSchema = z
         "Which API of the provider is called. Default: the client's own where the provider has it, else the first.",
       )
       .optional(),
+    expected_latency: optionalDuration(
+      "What a call takes (the first token of a stream) as long as nothing is known of it. Default: not said.",
+    ),
+    max_classification: text()
+      .describe("Highest of `classifications` that it may hold. Default: the first, the least sensitive.")
+      .optional(),
+    tenants: z
+      .array(text().describe("Name of a tenant."))
+      .min(1, { error: "is empty, so nobody would be served" })
+      .describe("Dedicated capacity: nobody else is served. Default: everybody is.")
+      .optional(),
+    limits: deploymentLimitsSchema.optional(),
+    breaker: breakerSchema.prefault({}),
     context_window: count(
       "Tokens of input and output together. Default: the catalogue's; unknown: requests of any length are let through.",
       1,

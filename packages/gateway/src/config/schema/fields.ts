@@ -82,6 +82,26 @@ export function count(description: string, min: number, max: number): z.ZodNumbe
     .describe(description);
 }
 
+/** A share of a whole. `zero`: it may be nothing. */
+export function share(description: string, zero = false): z.ZodNumber {
+  const error = zero ? "must be between 0 and 1" : "must be more than 0, and at most 1";
+  const number = z.number({ error: "is not a number" }).max(1, { error });
+  return (zero ? number.min(0, { error }) : number.gt(0, { error })).describe(description);
+}
+
+/** True or false, with a default. */
+export function flag(description: string, otherwise: boolean): z.ZodPrefault<z.ZodBoolean> {
+  return z.boolean({ error: "is not true or false" }).describe(description).prefault(otherwise);
+}
+
+/** One name, or a list of at least one; read as a list. */
+export function names(description: string): z.ZodType<string[], string | string[]> {
+  const one = text().describe("A name.");
+  return z
+    .union([one.transform((name) => [name]), z.array(one).min(1, { error: "is empty, so nothing could match" })])
+    .meta({ description });
+}
+
 function durationText(description: string, zero: boolean): z.ZodType<number, string> {
   return text(`is not a duration: ${DURATION_FORM}`)
     .transform((written, context) => readDuration(written, context, zero))

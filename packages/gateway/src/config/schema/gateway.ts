@@ -28,6 +28,18 @@ export const gatewaySchema = z
       .boolean({ error: "is not true or false" })
       .describe("Refuse floating model names, unless their routes say `pin: latest`, instead of warning of them.")
       .prefault(false),
+    gate: z
+      .strictObject({
+        command: text()
+          .describe("A command of the shell, run in the config's folder. 0 as its exit code means yes.")
+          .optional(),
+        webhook: text().describe("A URL that is posted to. 2xx without `allow: false` means yes.").optional(),
+        timeout: duration("How long the answer may take; then it is no.", "5m"),
+      })
+      .describe(
+        "Who is asked before a reload that changes which models an alias leads to: command or webhook, with the change as JSON. A no keeps the old config.",
+      )
+      .optional(),
   })
   .describe("The gateway itself.");
 

@@ -3,6 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { BOUNDS } from "../bounds.ts";
 import { KIND_NAMES } from "../kinds.ts";
 import { PRESET_NAMES } from "../presets.ts";
+import { capacitySchema } from "./capacity.ts";
 import { count, duration, optionalDuration, text } from "./fields.ts";
 
 const authSchema = z
@@ -112,6 +113,7 @@ export const providerSchema = z
       .array(text().describe("Name of a header."))
       .describe("Client headers that go on to this provider.")
       .optional(),
+    limits: capacitySchema.optional(),
     probe: probeSchema.optional(),
     pool: z
       .strictObject({

@@ -1,4 +1,3 @@
-import { GatewayError } from "../../core/errors.ts";
 import type {
   Block,
   DocumentBlock,
@@ -11,6 +10,7 @@ import type {
 import { documentText, documentWords } from "../document-words.ts";
 import { argumentsObject } from "../tool-arguments.ts";
 import { sentToolName } from "../tool-names.ts";
+import { answersNothing } from "../turns.ts";
 import { provenBy } from "./proof.ts";
 import type { Wire } from "./wire.ts";
 
@@ -98,11 +98,7 @@ function callPart(call: ToolCallBlock, dropped: Set<string>): Wire {
 
 function resultPart(block: Block): Wire[] {
   if (block.type !== "tool_result") return [];
-  if (block.name === null) {
-    const quoted = JSON.stringify(block.callId.slice(0, 80));
-    const message = `the tool result for ${quoted} answers no tool call of the messages before it`;
-    throw new GatewayError("invalid_request", message, { param: "messages" });
-  }
+  if (block.name === null) throw answersNothing(block.callId, "the messages before it");
   return [
     { type: "tool-result", toolCallId: block.callId, toolName: sentToolName(block.name), output: outputOf(block) },
   ];

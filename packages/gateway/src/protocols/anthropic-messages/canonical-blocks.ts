@@ -10,6 +10,7 @@ import type {
   ToolResultBlock,
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
+import { argumentsJson } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { unwrapSignature } from "../signature.ts";
 import { NAME, UNSIGNED } from "./wire.ts";
@@ -120,7 +121,7 @@ export function toolCall(block: Fields, name: string, signature: Signature | nul
     type: "tool_call",
     id: textOf(block["id"]),
     name,
-    ...(typeof raw === "string" ? { text: raw } : { arguments: input, text: JSON.stringify(input) }),
+    ...(typeof raw === "string" ? { text: raw } : { arguments: input, text: argumentsJson(input) }),
     ...(signature && { signature }),
   };
   return withCache(call, block);

@@ -7,13 +7,14 @@ import type {
   Tool,
   ToolChoice,
 } from "../../core/message.ts";
+import { keepTexts } from "../exact-json.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { cacheOf, textOf } from "./canonical-blocks.ts";
 import { canonicalMessages } from "./canonical-messages.ts";
 import { formatOf } from "./request.ts";
 import { toolsAtEnd } from "./tool-changes.ts";
-import { NAME } from "./wire.ts";
+import { INPUTS, NAME } from "./wire.ts";
 
 /** Members that the canonical form has a place for, or that say nothing of their own. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -46,6 +47,7 @@ const CHOICES: Readonly<Record<string, "auto" | "required" | "none">> = { auto: 
  */
 export function toCanonical(call: Call): CanonicalRequest {
   const { body } = call;
+  keepTexts(body, () => call.raw, INPUTS);
   const foreign: ForeignField[] = [];
   const choice = isObject(body["tool_choice"]) ? body["tool_choice"] : null;
   const request: CanonicalRequest = {

@@ -1,4 +1,5 @@
 import type { Annotation, Block, Choice, ReasoningBlock, Reply, ToolCallBlock } from "../../core/message.ts";
+import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { wrapSignature } from "../signature.ts";
 import type { Shown } from "../translation.ts";
 import { wireCitation } from "./annotations.ts";
@@ -17,21 +18,20 @@ export function messageId({ requestId }: Shown): string {
 export function encodeReply(answer: Reply, shown: Shown): Buffer {
   const choice = answer.choices[0];
   const content = choice ? contentOf(choice) : [];
-  return Buffer.from(
-    JSON.stringify({
-      id: messageId(shown),
-      type: "message",
-      role: "assistant",
-      model: answer.model ?? shown.model,
-      content,
-      stop_reason: stopReason(choice?.finish ?? null, choice?.stopSequence ?? null, {
-        called: content.some((block) => block["type"] === "tool_use"),
-        refused: choice?.blocks.some((block) => block.type === "refusal") ?? false,
-      }),
-      stop_sequence: choice?.stopSequence ?? null,
-      usage: wireUsage(answer.usage ?? {}),
+  const message: Wire = {
+    id: messageId(shown),
+    type: "message",
+    role: "assistant",
+    model: answer.model ?? shown.model,
+    content,
+    stop_reason: stopReason(choice?.finish ?? null, choice?.stopSequence ?? null, {
+      called: content.some((block) => block["type"] === "tool_use"),
+      refused: choice?.blocks.some((block) => block.type === "refusal") ?? false,
     }),
-  );
+    stop_sequence: choice?.stopSequence ?? null,
+    usage: wireUsage(answer.usage ?? {}),
+  };
+  return Buffer.from(bodyJson(message, holdsTexts(answer.choices)));
 }
 
 /** The thinking blocks of a reasoning block: proofs of other makers in their wrapper. */

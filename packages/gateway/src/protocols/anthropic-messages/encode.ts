@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { CanonicalRequest } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
+import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { entryOf, isObject, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
@@ -59,7 +60,7 @@ export function fromCanonical(request: CanonicalRequest, target: Target): Encode
     ...(request.stream && { stream: true }),
   };
   if (limitMarkers(body)) dropped.add("cache_control");
-  return { body: Buffer.from(JSON.stringify(body)), dropped: [...dropped] };
+  return { body: Buffer.from(bodyJson(body, holdsTexts(request.messages))), dropped: [...dropped] };
 }
 
 function samplingOf({ temperature, topP, topK }: CanonicalRequest, lost: ReadonlySet<string>): Wire {

@@ -1,27 +1,12 @@
-import type { Capability } from "../../core/call.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { type Fields, isAbsent, isObject, missingField, wordOf, wrongField } from "../field-checks.ts";
-
-/** What the messages of a request tell about it. */
-export interface MessageFacts {
-  needs: Set<Capability>;
-  holdsToolResults: boolean;
-  /** Characters of base64 data inside the messages: they are not text tokens. */
-  inlineDataChars: number;
-}
+import { checkAnswer, type MessageFacts, type Reading, readEach } from "../message-facts.ts";
 
 /**
  * Checks `messages` and learns what they need. Throws invalid_request with the path of what is wrong, and for a tool result
  * that answers no call (its id is named). Block types nobody knows stay as they are, for a provider that may.
  */
 export function readMessages(messages: unknown): MessageFacts {
-  if (isAbsent(messages)) throw missingField("messages", "an array with at least one message");
-  if (!Array.isArray(messages)) throw wrongField("messages", "an array");
-  if (messages.length === 0) throw wrongField("messages", "an array with at least one message");
-  const facts: MessageFacts = { needs: new Set(), holdsToolResults: false, inlineDataChars: 0 };
-  const callIds = new Set<string>();
-  for (let i = 0; i < messages.length; i++) readMessage(messages[i], `messages[${i}]`, facts, callIds);
-  return facts;
+  return readEach(messages, "user or assistant", readMessage);
 }
 
 /** Checks `system`: a string, or blocks of text. */
@@ -35,11 +20,7 @@ export function checkSystem(system: unknown): void {
   });
 }
 
-function readMessage(message: unknown, path: string, facts: MessageFacts, callIds: Set<string>): void {
-  if (!isObject(message)) throw wrongField(path, "an object with role and content");
-  const role = message["role"];
-  if (isAbsent(role)) throw missingField(`${path}.role`, "user or assistant");
-  if (typeof role !== "string") throw wrongField(`${path}.role`, "a string");
+function readMessage(message: Fields, _role: string, path: string, reading: Reading): void {
   const content = message["content"];
   if (isAbsent(content)) throw missingField(`${path}.content`, "a string or an array of blocks");
   if (typeof content === "string") return;
@@ -48,33 +29,33 @@ function readMessage(message: unknown, path: string, facts: MessageFacts, callId
   for (let i = 0; i < content.length; i++) {
     const at = `${path}.content[${i}]`;
     const block = checkBlock(content[i], at);
-    if (typeof block["id"] === "string") callIds.add(block["id"]);
+    if (typeof block["id"] === "string") reading.callIds.add(block["id"]);
     if (block["type"] === "tool_use") calls++;
-    readBlock(block, at, facts, callIds);
+    readBlock(block, at, reading);
   }
-  if (calls > 1) facts.needs.add("parallel_tools");
+  if (calls > 1) reading.needs.add("parallel_tools");
 }
 
-function readBlock(block: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
+function readBlock(block: Fields, path: string, reading: Reading): void {
   switch (block["type"]) {
     case "text":
       return checkString(block, "text", path);
     case "image":
-      facts.needs.add("vision");
-      return readSource(block["source"], `${path}.source`, facts);
+      reading.needs.add("vision");
+      return readSource(block["source"], `${path}.source`, reading);
     case "document":
-      facts.needs.add("documents");
-      return readSource(block["source"], `${path}.source`, facts);
+      reading.needs.add("documents");
+      return readSource(block["source"], `${path}.source`, reading);
     case "thinking":
-      countSealed(block["signature"], facts);
+      countSealed(block["signature"], reading);
       return checkString(block, "thinking", path);
     case "redacted_thinking":
-      countSealed(block["data"], facts);
+      countSealed(block["data"], reading);
       return checkString(block, "data", path);
     case "web_search_tool_result":
       if (!Array.isArray(block["content"])) return;
       for (const found of block["content"] as unknown[])
-        if (isObject(found)) countSealed(found["encrypted_content"], facts);
+        if (isObject(found)) countSealed(found["encrypted_content"], reading);
       return;
     case "tool_use":
       checkString(block, "id", path);
@@ -82,7 +63,8 @@ function readBlock(block: Fields, path: string, facts: MessageFacts, callIds: Se
       if (!isObject(block["input"])) throw wrongField(`${path}.input`, "an object");
       return;
     case "tool_result":
-      return readResult(block, path, facts, callIds);
+      checkAnswer(block["tool_use_id"], `${path}.tool_use_id`, "block", reading);
+      return readContent(block["content"], `${path}.content`, reading);
   }
 }
 
@@ -91,13 +73,13 @@ function countSealed(value: unknown, facts: MessageFacts): void {
   if (typeof value === "string") facts.inlineDataChars += value.length;
 }
 
-function readSource(source: unknown, path: string, facts: MessageFacts): void {
+function readSource(source: unknown, path: string, reading: Reading): void {
   if (!isObject(source)) throw wrongField(path, "an object with a type");
   switch (source["type"]) {
     case "base64":
       checkString(source, "media_type", path);
       checkString(source, "data", path);
-      facts.inlineDataChars += wordOf(source["data"]).length;
+      reading.inlineDataChars += wordOf(source["data"]).length;
       return;
     case "url":
       return checkString(source, "url", path);
@@ -106,28 +88,13 @@ function readSource(source: unknown, path: string, facts: MessageFacts): void {
     case "text":
       return checkString(source, "data", path);
     case "content":
-      return readContent(source["content"], `${path}.content`, facts);
+      return readContent(source["content"], `${path}.content`, reading);
   }
   if (typeof source["type"] !== "string") throw wrongField(`${path}.type`, "a string");
 }
 
-function readResult(block: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
-  facts.holdsToolResults = true;
-  const id = block["tool_use_id"];
-  if (isAbsent(id)) throw missingField(`${path}.tool_use_id`, "the id of the call this block answers");
-  if (typeof id !== "string") throw wrongField(`${path}.tool_use_id`, "a string");
-  if (!callIds.has(id)) {
-    throw new GatewayError(
-      "invalid_request",
-      `${path}.tool_use_id ${JSON.stringify(id.slice(0, 80))} answers no tool call of an earlier assistant message`,
-      { param: `${path}.tool_use_id` },
-    );
-  }
-  readContent(block["content"], `${path}.content`, facts);
-}
-
 /** Content inside a block: nothing, a string, or blocks. */
-function readContent(content: unknown, path: string, facts: MessageFacts): void {
+function readContent(content: unknown, path: string, reading: Reading): void {
   if (isAbsent(content) || typeof content === "string") return;
   if (!Array.isArray(content)) throw wrongField(path, "a string or an array of blocks");
   content.forEach((inner: unknown, index) => {
@@ -135,7 +102,7 @@ function readContent(content: unknown, path: string, facts: MessageFacts): void 
     const block = checkBlock(inner, at);
     // No calls and no results stand inside a block.
     if (block["type"] === "text") checkString(block, "text", at);
-    else if (block["type"] === "image" || block["type"] === "document") readBlock(block, at, facts, new Set());
+    else if (block["type"] === "image" || block["type"] === "document") readBlock(block, at, reading);
   });
 }
 

@@ -1,6 +1,7 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Choice, Reply } from "../../core/message.ts";
+import { keepTexts } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
@@ -11,6 +12,9 @@ import { classifyFailure, saidError, statusOf } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
 import { readCounts, usageOf } from "./usage.ts";
 import { NAME } from "./wire.ts";
+
+/** Where the arguments of calls stand. */
+const INPUTS = ["content", "*", "input"];
 
 /** What a 200 JSON answer says; a failure for HTML, half a JSON, no content, or an error under a 200. */
 export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {
@@ -31,6 +35,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
 /** A good JSON answer in canonical form. */
 export function decodeReply(body: Buffer): Reply {
   const reply = replyObject(body) ?? {};
+  keepTexts(reply, () => body, INPUTS);
   const content = Array.isArray(reply["content"]) ? reply["content"].filter(isObject) : [];
   const annotations: Annotation[] = [];
   const { stop_sequence: stopSequence } = reply;

@@ -1,5 +1,6 @@
 import type { Call, Capability, Operation } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { bodyJson, keepTexts } from "../exact-json.ts";
 import {
   checkBoolean,
   checkInteger,
@@ -13,12 +14,13 @@ import {
 } from "../field-checks.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import type { MessageFacts } from "../message-facts.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
 import { dialectHeaders } from "./headers.ts";
-import { checkSystem, type MessageFacts, readMessages } from "./messages.ts";
+import { checkSystem, readMessages } from "./messages.ts";
 import { withoutForeignProof } from "./own-history.ts";
-import { FOREIGN_MARK, NAME } from "./wire.ts";
+import { FOREIGN_MARK, INPUTS, NAME } from "./wire.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */
 const BYTES_PER_TOKEN = 4;
@@ -77,7 +79,10 @@ export function passRequest(call: Call, { model }: Target): Buffer {
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   if (call.raw.includes(FOREIGN_MARK)) {
     const messages = withoutForeignProof(call.body["messages"]);
-    if (messages) edits.set("messages", { value: JSON.stringify(messages) });
+    if (messages) {
+      const texts = keepTexts(call.body, () => call.raw, INPUTS);
+      edits.set("messages", { value: bodyJson(messages, texts) });
+    }
   }
   return editMembers(call.raw, call.members, edits, []);
 }

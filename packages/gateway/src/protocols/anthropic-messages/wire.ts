@@ -1,6 +1,9 @@
 /** The protocol's name: what its signatures, opaque blocks and uploads are tagged with. */
 export const NAME = "anthropic-messages";
 
+/** Where the arguments of calls stand in a request. */
+export const INPUTS = ["messages", "*", "content", "*", "input"] as const;
+
 /** A JSON object on its way out. */
 export type Wire = Record<string, unknown>;
 

@@ -1,34 +1,24 @@
 import { hash } from "node:crypto";
-import { GatewayError } from "../../core/errors.ts";
 import type { Block, CacheMarker, Message, ReasoningBlock } from "../../core/message.ts";
-import { ToolIds } from "../anthropic-messages/tool-ids.ts";
 import { argumentsObject } from "../tool-arguments.ts";
+import { type Side, Turns } from "../turns.ts";
 import { cachePoint } from "./cache-point.ts";
 import { Documents, image } from "./encode-media.ts";
 import { toolName } from "./encode-tools.ts";
 import type { ModelRules } from "./models.ts";
 import { NAME, type Wire } from "./wire.ts";
 
-/** Said for a user who has to speak first, or who sends a document without a word. */
-const OPENING = ".";
-/** Said for a user where the conversation ends with the model's words. */
-const GO_ON = "Continue.";
+/** Said for a user who sends a document without a word. */
+const WORD = ".";
 /** Anthropic's own protocol: a proof that Claude made there holds here too, since both are checked by Anthropic. */
 const ANTHROPIC = "anthropic-messages";
 const ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const HASH_CHARS = 24;
 
-/** One side's turn: results stand before everything else in it. */
-interface Turn {
-  role: "user" | "assistant";
-  results: Wire[];
-  content: Wire[];
-}
-
 /** A conversation as Converse takes it. */
 export interface Conversation {
   system: Wire[];
-  messages: { role: string; content: Wire[] }[];
+  messages: { role: Side; content: Wire[] }[];
 }
 
 /**
@@ -38,18 +28,17 @@ export interface Conversation {
 export function encodeMessages(messages: readonly Message[], rules: ModelRules, dropped: Set<string>): Conversation {
   const opening = messages.findIndex((message) => message.role !== "system");
   const leading = opening === -1 ? messages : messages.slice(0, opening);
-  const turns = new Turns(rules, dropped);
-  const system = leading.flatMap((message) => message.blocks.flatMap((block) => turns.instruction(block)));
-  if (opening !== -1) for (const message of messages.slice(opening)) turns.add(message);
-  return { system, messages: turns.end() };
+  const writer = new TurnWriter(rules, dropped);
+  const system = leading.flatMap((message) => message.blocks.flatMap((block) => writer.instruction(block)));
+  if (opening !== -1) for (const message of messages.slice(opening)) writer.add(message);
+  return { system, messages: writer.end() };
 }
 
-/** Puts messages together into turns. */
-class Turns {
+/** Says messages in turns. */
+class TurnWriter {
   readonly #rules: ModelRules;
   readonly #dropped: Set<string>;
-  readonly #turns: Turn[] = [];
-  readonly #ids = new ToolIds(wireId);
+  readonly #turns = new Turns(wireId);
   readonly #documents = new Documents();
 
   constructor(rules: ModelRules, dropped: Set<string>) {
@@ -65,26 +54,17 @@ class Turns {
     if (message.name !== undefined) this.#dropped.add("name");
     const role = message.role === "assistant" ? "assistant" : "user";
     for (const block of message.blocks) {
-      const wire = message.role === "system" ? this.#inline(block) : this.#encode(block, role);
-      if (wire.length === 0) continue;
-      const turn = this.#turnFor(role);
-      (block.type === "tool_result" ? turn.results : turn.content).push(...wire);
+      const wire = message.role === "system" ? this.#inline(block) : this.#encode(block);
+      this.#turns.say(role, wire, block.type === "tool_result");
     }
   }
 
   end(): Conversation["messages"] {
-    this.#checkAnswered();
-    const turns = this.#turns;
-    const last = turns[turns.length - 1];
-    if (last?.role === "assistant") {
-      if (this.#rules.claude?.prefill === true) trimEnd(last);
-      else this.#turnFor("user").content.push({ text: GO_ON });
-    }
-    if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], content: [{ text: OPENING }] });
-    return turns.map(({ role, results, content }) => ({ role, content: spoken([...results, ...content]) }));
+    const turns = this.#turns.end((text) => ({ text }), this.#rules.claude?.prefill === true);
+    return turns.map(({ role, content }) => ({ role, content: spoken(content) }));
   }
 
-  #encode(block: Block, role: Turn["role"]): Wire[] {
+  #encode(block: Block): Wire[] {
     switch (block.type) {
       case "text":
         return this.#marked(textBlock(block.text), block.cache);
@@ -96,18 +76,17 @@ class Turns {
       case "reasoning":
         return this.#thoughts(block);
       case "tool_call": {
-        this.#turnFor(role);
         // Gemini's proof on a call is for Gemini.
         if (block.signature) this.#dropped.add("reasoning_history");
         const input = block.custom ? { input: block.text } : argumentsObject(block);
-        const toolUse = { toolUseId: this.#ids.call(block.id), name: toolName(block.name) ?? "tool", input };
+        const toolUse = { toolUseId: this.#turns.call(block.id), name: toolName(block.name) ?? "tool", input };
         return this.#marked([{ toolUse }], block.cache);
       }
       case "tool_result": {
         const content = block.content.flatMap((inner) =>
           inner.type === "text" ? textBlock(inner.text) : this.#media(inner),
         );
-        const toolUseId = this.#answered(block.callId);
+        const toolUseId = this.#turns.result(block.callId);
         const toolResult = { toolUseId, content, ...(block.isError && { status: "error" }) };
         const cache = block.cache ?? block.content.findLast((inner) => inner.cache)?.cache;
         return this.#marked([{ toolResult }], cache);
@@ -158,30 +137,6 @@ class Turns {
     }
     return [...wire, cachePoint(cache, caching.long)];
   }
-
-  #answered(id: string): string {
-    const wire = this.#ids.result(id);
-    if (wire !== null) return wire;
-    throw misfit(`the tool result for ${quoted(id)} answers no tool call of the assistant message before it`);
-  }
-
-  #checkAnswered(): void {
-    const id = this.#ids.unanswered;
-    if (id !== null) throw misfit(`the tool call ${quoted(id)} has no result in the message after it; send one`);
-  }
-
-  #turnFor(role: Turn["role"]): Turn {
-    const last = this.#turns[this.#turns.length - 1];
-    if (last?.role === role) return last;
-    // The user's turn is over: whatever the model called has been answered by now, or never will be.
-    if (role === "assistant") {
-      this.#checkAnswered();
-      this.#ids.turn();
-    }
-    const turn: Turn = { role, results: [], content: [] };
-    this.#turns.push(turn);
-    return turn;
-  }
 }
 
 /** Bedrock refuses text without a letter in it. */
@@ -192,23 +147,9 @@ function textBlock(text: string): Wire[] {
 /** A document needs a word beside it. */
 function spoken(content: Wire[]): Wire[] {
   const silent = content.some((block) => "document" in block) && !content.some((block) => "text" in block);
-  return silent ? [...content, { text: OPENING }] : content;
-}
-
-/** The beginning of an answer may not end in white space. */
-function trimEnd({ content }: Turn): void {
-  const last = content[content.length - 1];
-  if (typeof last?.["text"] === "string") last["text"] = last["text"].trimEnd();
+  return silent ? [...content, { text: WORD }] : content;
 }
 
 function wireId(id: string): string {
   return ID.test(id) ? id : `tooluse_${hash("sha256", id, "hex").slice(0, HASH_CHARS)}`;
-}
-
-function misfit(message: string): GatewayError {
-  return new GatewayError("invalid_request", message, { param: "messages" });
-}
-
-function quoted(id: string): string {
-  return JSON.stringify(id.slice(0, 80));
 }

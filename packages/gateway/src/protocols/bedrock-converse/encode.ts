@@ -2,6 +2,7 @@ import type { CanonicalRequest } from "../../core/message.ts";
 import { isBlankStop } from "../anthropic-messages/inexpressible.ts";
 import { answerSchema } from "../anthropic-messages/schema.ts";
 import { describedSchema } from "../described-schema.ts";
+import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { isObject } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import type { Encoded } from "../translation.ts";
@@ -65,7 +66,7 @@ export function fromCanonical(request: CanonicalRequest, target: Target): Encode
     ...hintsOf(request, rules, dropped),
   };
   if (limitCachePoints(body)) dropped.add("cache_control");
-  return { body: Buffer.from(JSON.stringify(body)), dropped: [...dropped] };
+  return { body: Buffer.from(bodyJson(body, holdsTexts(request.messages))), dropped: [...dropped] };
 }
 
 /** The defaults say nothing, and the newest models refuse even them. */

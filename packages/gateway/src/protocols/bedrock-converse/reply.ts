@@ -3,6 +3,7 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Reply } from "../../core/message.ts";
 import { classifyAwsFailure } from "../aws-error.ts";
 import { holdsError } from "../error-facts.ts";
+import { argumentsJson, keepTexts } from "../exact-json.ts";
 import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
@@ -12,6 +13,9 @@ import { finishReasonOf } from "./finish.ts";
 import { stopSequenceOf } from "./stop-sequence.ts";
 import { usageOf } from "./usage.ts";
 import { ANSWER_TOOL, NAME } from "./wire.ts";
+
+/** Where the arguments of calls stand. */
+const INPUTS = ["output", "message", "content", "*", "toolUse", "input"];
 
 /** What a 200 answer says; a failure for HTML, half a JSON, no message, or an error under a 200. */
 export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {
@@ -35,6 +39,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
 /** A good answer in canonical form. It names neither itself nor its model. */
 export function decodeReply(body: Buffer): Reply {
   const reply = replyObject(body) ?? {};
+  keepTexts(reply, () => body, INPUTS);
   const content = contentOf(reply) ?? [];
   const annotations: Annotation[] = [];
   const blocks = content.flatMap((block, index) => blocksOf(block, index, annotations));
@@ -70,7 +75,7 @@ function isOwnTool(toolUse: Fields): boolean {
 
 function callOf(toolUse: Fields): Block {
   const { toolUseId: id, name, input } = toolUse;
-  const text = JSON.stringify(input ?? {});
+  const text = argumentsJson(input ?? {});
   if (name === ANSWER_TOOL) return { type: "text", text };
   return {
     type: "tool_call",

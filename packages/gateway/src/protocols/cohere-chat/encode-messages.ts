@@ -1,9 +1,11 @@
-import { GatewayError } from "../../core/errors.ts";
 import type { Block, DocumentBlock, ImageBlock, Message, ReasoningBlock, ToolCallBlock } from "../../core/message.ts";
-import { ToolIds } from "../anthropic-messages/tool-ids.ts";
 import { dataUrl } from "../data-url.ts";
 import { documentText, documentWords } from "../document-words.ts";
+import { argumentsJson } from "../exact-json.ts";
+import { argumentsObject } from "../tool-arguments.ts";
+import { ToolIds } from "../tool-ids.ts";
 import { sentToolName } from "../tool-names.ts";
+import { answersNothing } from "../turns.ts";
 import type { Wire } from "./wire.ts";
 
 /** A conversation as Cohere takes it. */
@@ -90,11 +92,7 @@ class MessageWriter {
     for (const block of blocks) {
       if (block.type !== "tool_result") continue;
       const id = this.#ids.result(block.callId);
-      if (id === null) {
-        const quoted = JSON.stringify(block.callId.slice(0, 80));
-        const message = `the tool result for ${quoted} answers no tool call of the assistant message before it`;
-        throw new GatewayError("invalid_request", message, { param: "messages" });
-      }
+      if (id === null) throw answersNothing(block.callId, "the assistant message before it");
       const words = block.content.flatMap((inner) => {
         this.#dropMarks(inner);
         if (inner.type === "text") return [inner.text];
@@ -149,5 +147,5 @@ function wordsOf(document: DocumentBlock): string {
 /** A custom tool's input goes as its function's one argument; nothing at all is an empty object. */
 function argumentsText(call: ToolCallBlock): string {
   if (call.custom) return JSON.stringify({ input: call.text });
-  return JSON.stringify(call.arguments ?? { __raw_arguments: call.text });
+  return argumentsJson(argumentsObject(call));
 }

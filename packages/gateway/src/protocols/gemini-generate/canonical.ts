@@ -1,11 +1,12 @@
 import type { Call } from "../../core/call.ts";
 import type { CanonicalRequest, ForeignField, Message, Tool, ToolChoice } from "../../core/message.ts";
+import { keepTexts } from "../exact-json.ts";
 import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import { canonicalConfig } from "./canonical-config.ts";
 import { readContents } from "./contents.ts";
 import { camelCase, DIALECT, enumWord, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
-import { generationConfigOf } from "./request.ts";
+import { ARGUMENTS, generationConfigOf } from "./request.ts";
 import { jsonSchemaOf } from "./schema.ts";
 
 /** Members of the body that are read below. */
@@ -24,6 +25,7 @@ const MODES = ["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"];
 
 /** A generateContent call in canonical form (WIRE B4). Throws invalid_request with the path of what makes no sense. */
 export function toCanonical(call: Call): CanonicalRequest {
+  keepTexts(call.body, () => call.raw, ARGUMENTS);
   return canonicalBody(call.body, call.stream);
 }
 

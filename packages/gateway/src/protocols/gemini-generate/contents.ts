@@ -12,6 +12,7 @@ import type {
 } from "../../core/message.ts";
 import type { Signature } from "../../core/stream-part.ts";
 import { madeCallId } from "../call-ids.ts";
+import { argumentsJson } from "../exact-json.ts";
 import { type Fields, isObject, wordOf } from "../field-checks.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
 import { readMedia } from "./media.ts";
@@ -176,7 +177,7 @@ function readCall(call: Fields, part: Fields, reading: Reading): ToolCallBlock {
 function argumentsOf(args: Fields): Pick<ToolCallBlock, "arguments" | "text"> {
   const raw = args["__raw_arguments"];
   if (typeof raw === "string" && Object.keys(args).length === 1) return { text: raw };
-  return { arguments: args, text: JSON.stringify(args) };
+  return { arguments: args, text: argumentsJson(args) };
 }
 
 function readResult(response: Fields, path: string, reading: Reading): ToolResultBlock | OpaqueBlock {

@@ -1,4 +1,3 @@
-import { GatewayError } from "../../core/errors.ts";
 import type {
   Block,
   DocumentBlock,
@@ -11,6 +10,7 @@ import { documentWords } from "../document-words.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { pushAll } from "../push-all.ts";
 import { argumentsObject } from "../tool-arguments.ts";
+import { answersNothing } from "../turns.ts";
 import { unshowable } from "./expressible.ts";
 import { DIALECT } from "./fields.ts";
 import { writeMedia } from "./media.ts";
@@ -135,12 +135,7 @@ function callPart(call: ToolCallBlock, wanted: boolean): Fields {
 /** A result is an object and names its function. What is no text stands beside it, from Gemini 3 on. */
 function resultPart(block: ToolResultBlock, traits: ModelTraits, dropped: Set<string>): Fields {
   const { callId, name, content, isError } = block;
-  if (name === null) {
-    throw new GatewayError(
-      "invalid_request",
-      `the tool result ${JSON.stringify(callId.slice(0, 80))} answers no tool call`,
-    );
-  }
+  if (name === null) throw answersNothing(callId, "the messages before it");
   const texts: string[] = [];
   const media: Fields[] = [];
   for (const piece of content) {

@@ -1,5 +1,6 @@
 import type { CanonicalRequest, Tool, ToolChoice } from "../../core/message.ts";
 import { describedSchema } from "../described-schema.ts";
+import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { type Fields, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import { CUSTOM_TOOL_PARAMETERS } from "../tool-arguments.ts";
@@ -30,7 +31,7 @@ export function fromCanonical(request: CanonicalRequest, target: Target): Encode
     ...(Object.keys(config).length > 0 && { generationConfig: config }),
     ...tierOf(request, dropped),
   };
-  return { body: Buffer.from(JSON.stringify(body)), dropped: [...dropped] };
+  return { body: Buffer.from(bodyJson(body, holdsTexts(request.messages))), dropped: [...dropped] };
 }
 
 function asksAnything({ effort, budgetTokens, visible }: NonNullable<CanonicalRequest["reasoning"]>): boolean {

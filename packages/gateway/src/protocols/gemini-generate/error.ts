@@ -90,7 +90,11 @@ export function classifyFailure(
 ): ProviderFailure {
   const failure = classifyFamily(status, headers, body, nowMs);
   const said = parsed(body);
-  if (blockReason(said) !== null) return { ...failure, class: "content_filtered" };
+  if (blockReason(said) !== null) {
+    // A 200 that refuses is no error body: nothing of it is shown as one.
+    const { upstream: _, ...blocked } = failure;
+    return { ...blocked, class: "content_filtered" };
+  }
   const error = isObject(said) && isObject(said["error"]) ? said["error"] : {};
   if (failure.class === "bad_request" && error["status"] === "FAILED_PRECONDITION") {
     return { ...failure, class: "auth_failed" };

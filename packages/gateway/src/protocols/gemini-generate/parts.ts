@@ -1,6 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import { madeCallId } from "../call-ids.ts";
+import { argumentsJson } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { DIALECT, pick, pickList, pickObject, pickString } from "./fields.ts";
 import { PartialArgs } from "./partial-args.ts";
@@ -88,7 +89,7 @@ export class ContentParts {
     if (goesOn) return;
     const whole = pick(call, "args");
     if (whole === undefined) return this.#close(into);
-    this.#finishCall(this.#open.index, JSON.stringify(whole), into);
+    this.#finishCall(this.#open.index, argumentsJson(whole), into);
     this.#open = null;
   }
 

@@ -3,6 +3,7 @@ import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
 import type { Reply } from "../../core/message.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
+import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import type { Shown } from "../translation.ts";
@@ -38,11 +39,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
 
 function failureIn(reply: Fields, first: Fields | undefined, body: Buffer, nowMs: number): ProviderFailure | null {
   if (holdsError(reply["error"])) return classifyFailure(statusNamed(reply) ?? 502, {}, body, nowMs);
-  if (blockReason(reply) !== null) {
-    // A 200 that refuses is no error body: nothing of it is shown as one.
-    const { upstream: _, ...failure } = classifyFailure(400, {}, body, nowMs);
-    return { ...failure, httpStatus: 200 };
-  }
+  if (blockReason(reply) !== null) return { ...classifyFailure(400, {}, body, nowMs), httpStatus: 200 };
   const word = first && finishWord(pick(first, "finishReason"));
   if (!first || word === undefined || finishReasonOf(word, false) !== "error") return null;
   const said = Buffer.from(JSON.stringify(failedFinish(word, pick(first, "finishMessage"))));
@@ -77,5 +74,6 @@ export function decodeReply(body: Buffer): Reply {
 /** The answer as Gemini's clients expect it. */
 export function encodeReply(answer: Reply, shown: Shown): Buffer {
   const candidates = answer.choices.map((choice, index) => candidateOf(choice, index));
-  return Buffer.from(JSON.stringify(responseOf(candidates, answer.model, answer.usage, shown)));
+  const response = responseOf(candidates, answer.model, answer.usage, shown);
+  return Buffer.from(bodyJson(response, holdsTexts(answer.choices)));
 }

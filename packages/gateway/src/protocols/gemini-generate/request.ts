@@ -1,4 +1,5 @@
 import type { Call, Capability } from "../../core/call.ts";
+import { bodyJson, keepTexts } from "../exact-json.ts";
 import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
@@ -11,6 +12,8 @@ import { modelResource } from "./path.ts";
 
 /** Bytes a token takes on average; the estimate only has to be of the right size. */
 const BYTES_PER_TOKEN = 4;
+/** Where the arguments of calls stand in a request. */
+export const ARGUMENTS = ["contents", "*", "parts", "*", "functionCall|function_call", "args"] as const;
 const NUMBERS = ["temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"];
 const COUNTS = ["candidateCount", "maxOutputTokens", "seed", "logprobs"];
 
@@ -66,7 +69,10 @@ export function passRequest(call: Call, { model }: Target): Buffer {
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(modelResource(model)) });
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   const contents = withoutForeignProof(call.raw, call.body["contents"], model);
-  if (contents) edits.set("contents", { value: JSON.stringify(contents) });
+  if (contents) {
+    const texts = keepTexts(call.body, () => call.raw, ARGUMENTS);
+    edits.set("contents", { value: bodyJson(contents, texts) });
+  }
   return edits.size === 0 ? call.raw : editMembers(call.raw, call.members, edits, []);
 }
 

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
+import { keepTexts } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
 import type { EventReading, StreamReader } from "../protocol.ts";
 import { readAnnotations } from "./annotations.ts";
@@ -11,6 +12,8 @@ import { readLogprobs } from "./logprobs.ts";
 import { ContentParts } from "./parts.ts";
 import { readUsage } from "./usage.ts";
 
+/** Where the arguments of calls stand. */
+const ARGUMENTS = ["candidates", "*", "content", "parts", "*", "functionCall|function_call", "args"];
 const NOTHING: EventReading = { parts: [], usageOnly: false, terminator: false };
 
 /** What is known of one candidate while it streams. */
@@ -64,6 +67,7 @@ function parse(data: string): Fields {
   // Errors may come in an array of one.
   if (Array.isArray(chunk)) chunk = chunk[0];
   if (!isObject(chunk)) throw new Error("a stream event is no JSON object");
+  keepTexts(chunk, () => Buffer.from(data), ARGUMENTS);
   return chunk;
 }
 

@@ -1,7 +1,8 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { Annotation, ToolCallBlock } from "../../core/message.ts";
 import type { FinishReason, Signature, StreamPart } from "../../core/stream-part.ts";
-import type { Fields } from "../field-checks.ts";
+import { bodyJson, carriesText } from "../exact-json.ts";
+import { type Fields, isObject } from "../field-checks.ts";
 import { mergeUsage } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import type { Shown, StreamWriter } from "../translation.ts";
@@ -48,10 +49,12 @@ export function streamWriter(shown: Shown): StreamWriter {
     }
     return state;
   };
-  const event = (candidates: Fields[], counted: Usage | null): Buffer =>
-    frame.event(JSON.stringify(responseOf(candidates, model, counted, shown)));
+  const event = (candidates: Fields[], counted: Usage | null, texts = false): Buffer =>
+    frame.event(bodyJson(responseOf(candidates, model, counted, shown), texts));
   const say = (choice: number, parts: Fields[], beside: Fields = {}): Buffer | null =>
-    parts.length === 0 ? null : event([{ content: { parts, role: "model" }, index: choice, ...beside }], null);
+    parts.length === 0
+      ? null
+      : event([{ content: { parts, role: "model" }, index: choice, ...beside }], null, parts.some(carriesArguments));
 
   return {
     write(part) {
@@ -135,6 +138,10 @@ function heldThought(state: ChoiceState): Fields[] {
   const { thought } = state;
   state.thought = "";
   return thought === "" ? [] : thoughtParts(thought, undefined, undefined);
+}
+
+function carriesArguments({ functionCall }: Fields): boolean {
+  return isObject(functionCall) && carriesText(functionCall["args"]);
 }
 
 function endCall(index: number, state: ChoiceState): Fields[] {

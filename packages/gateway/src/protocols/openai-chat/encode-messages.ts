@@ -1,4 +1,3 @@
-import { GatewayError } from "../../core/errors.ts";
 import type {
   Block,
   CacheMarker,
@@ -12,6 +11,7 @@ import type { Signature } from "../../core/stream-part.ts";
 import { type Fields, wordOf } from "../field-checks.ts";
 import type { Target } from "../protocol.ts";
 import { sentToolName } from "../tool-names.ts";
+import { answersNothing } from "../turns.ts";
 import { encodePart } from "./encode-content.ts";
 import { takes } from "./expressible.ts";
 import { callDetail, detailsOf, googleContent, isKnownMaker } from "./reasoning.ts";
@@ -175,13 +175,7 @@ class MessageWriter {
 
   #result(block: ToolResultBlock): void {
     const { callId, content, isError, cache } = block;
-    if (!this.#callIds.has(callId)) {
-      throw new GatewayError(
-        "invalid_request",
-        `the tool result for ${JSON.stringify(callId.slice(0, 80))} answers no tool call of an earlier assistant message`,
-        { param: "messages" },
-      );
-    }
+    if (!this.#callIds.has(callId)) throw answersNothing(callId, "an earlier assistant message");
     const parts: Fields[] = [];
     for (const piece of content) {
       const part = this.#part(piece);

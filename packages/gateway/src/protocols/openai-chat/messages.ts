@@ -1,42 +1,22 @@
-import type { Capability } from "../../core/call.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
-
-/** What the messages of a request tell about it. */
-export interface MessageFacts {
-  needs: Set<Capability>;
-  holdsToolResults: boolean;
-  /** Characters of base64 data inside the messages: they are not text tokens. */
-  inlineDataChars: number;
-}
+import { checkAnswer, type MessageFacts, type Reading, readEach } from "../message-facts.ts";
 
 /**
  * Checks the `messages` array and learns what it needs. Throws invalid_request with the path of what is wrong,
  * and for a tool result that answers no call (its id is named).
  */
 export function readMessages(messages: unknown): MessageFacts {
-  if (isAbsent(messages)) throw missingField("messages", "an array with at least one message");
-  if (!Array.isArray(messages)) throw wrongField("messages", "an array");
-  if (messages.length === 0) throw wrongField("messages", "an array with at least one message");
-  const facts: MessageFacts = { needs: new Set(), holdsToolResults: false, inlineDataChars: 0 };
-  const callIds = new Set<string>();
-  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, facts, callIds);
-  return facts;
+  return readEach(messages, "system, user, assistant or tool", readMessage);
 }
 
-function readMessage(message: unknown, index: number, facts: MessageFacts, callIds: Set<string>): void {
-  const path = `messages[${index}]`;
-  if (!isObject(message)) throw wrongField(path, "an object with role and content");
-  const role = message["role"];
-  if (isAbsent(role)) throw missingField(`${path}.role`, "system, user, assistant or tool");
-  if (typeof role !== "string") throw wrongField(`${path}.role`, "a string");
-  readContent(message, role, path, facts);
+function readMessage(message: Fields, role: string, path: string, reading: Reading): void {
+  readContent(message, role, path, reading);
   if (role === "assistant") {
-    readToolCalls(message, path, facts, callIds);
-    countSealed(message["reasoning_details"], facts);
+    readToolCalls(message, path, reading);
+    countSealed(message["reasoning_details"], reading);
   }
-  if (role === "tool") readToolResult(message, path, facts, callIds);
-  if (role === "function") facts.holdsToolResults = true;
+  if (role === "tool") checkAnswer(message["tool_call_id"], `${path}.tool_call_id`, "message", reading);
+  if (role === "function") reading.holdsToolResults = true;
 }
 
 function readContent(message: Fields, role: string, path: string, facts: MessageFacts): void {
@@ -94,11 +74,11 @@ function countSealed(details: unknown, facts: MessageFacts): void {
   }
 }
 
-function readToolCalls(message: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
+function readToolCalls(message: Fields, path: string, { needs, callIds }: Reading): void {
   const calls = message["tool_calls"];
   if (isAbsent(calls)) return;
   if (!Array.isArray(calls)) throw wrongField(`${path}.tool_calls`, "an array");
-  if (calls.length > 1) facts.needs.add("parallel_tools");
+  if (calls.length > 1) needs.add("parallel_tools");
   calls.forEach((call: unknown, index) => {
     const at = `${path}.tool_calls[${index}]`;
     if (!isObject(call)) throw wrongField(at, "an object");
@@ -107,17 +87,4 @@ function readToolCalls(message: Fields, path: string, facts: MessageFacts, callI
     if (call["type"] === "function" && !isObject(named)) throw missingField(`${at}.function`, "{ name, arguments }");
     if (isObject(named) && typeof named["name"] !== "string") throw wrongField(`${at}.function.name`, "a string");
   });
-}
-
-function readToolResult(message: Fields, path: string, facts: MessageFacts, callIds: Set<string>): void {
-  facts.holdsToolResults = true;
-  const id = message["tool_call_id"];
-  if (isAbsent(id)) throw missingField(`${path}.tool_call_id`, "the id of the call this message answers");
-  if (typeof id !== "string") throw wrongField(`${path}.tool_call_id`, "a string");
-  if (callIds.has(id)) return;
-  throw new GatewayError(
-    "invalid_request",
-    `${path}.tool_call_id ${JSON.stringify(id.slice(0, 80))} answers no tool call of an earlier assistant message`,
-    { param: `${path}.tool_call_id` },
-  );
 }

@@ -13,9 +13,10 @@ import {
 } from "../field-checks.ts";
 import { parseJsonObject } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import type { MessageFacts } from "../message-facts.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Quirks, Target } from "../protocol.ts";
-import { type MessageFacts, readMessages } from "./messages.ts";
+import { readMessages } from "./messages.ts";
 import { strictSplice } from "./strict.ts";
 
 /** Bytes a token takes on average in English text and JSON; the estimate only has to be of the right size. */

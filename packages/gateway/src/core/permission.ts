@@ -1,4 +1,15 @@
-import type { Deployment, ModelPolicy } from "../config/snapshot.ts";
+/** Which names a caller may use; `ModelPolicy` of the config says in which words. */
+interface Policy {
+  allow: "*" | readonly string[];
+  deny: readonly string[];
+}
+
+/** What of a deployment a policy can name. */
+interface Named {
+  name: string;
+  provider: string;
+  model: string;
+}
 
 /** Why a name is not allowed. */
 export type Denial = "no_policy" | "denied" | "not_in_allow_list";
@@ -7,7 +18,7 @@ export type Denial = "no_policy" | "denied" | "not_in_allow_list";
  * Whether policies allow a name (ruling 6): deny wins, every policy must allow, no policy refuses.
  * `*` means every alias; a raw name (`provider/model`, `deployment:NAME`) needs a pattern of its own.
  */
-export function denialOf(policies: readonly (ModelPolicy | null)[], name: string, raw: boolean): Denial | null {
+export function denialOf(policies: readonly (Policy | null)[], name: string, raw: boolean): Denial | null {
   if (policies.length === 0 || policies.includes(null)) return "no_policy";
   if (policies.some((policy) => policy?.deny.some((pattern) => matches(pattern, name, raw)))) return "denied";
   const allowed = policies.every(
@@ -17,10 +28,7 @@ export function denialOf(policies: readonly (ModelPolicy | null)[], name: string
 }
 
 /** Deny lists may name deployments, or what they call (`provider/model`, `provider/*`): such a deployment leaves every chain. */
-export function deniesDeployment(
-  policies: readonly (ModelPolicy | null)[],
-  { name, provider, model }: Pick<Deployment, "name" | "provider" | "model">,
-): boolean {
+export function deniesDeployment(policies: readonly (Policy | null)[], { name, provider, model }: Named): boolean {
   const denies = (pattern: string): boolean =>
     pattern === `deployment:${name}` ||
     pattern === name ||

@@ -1,0 +1,47 @@
+import { deniesDeployment } from "../../core/permission.ts";
+import { classAllowed, regionWithin } from "../../core/placement.ts";
+import type { Deployment, Snapshot, Tenant } from "../snapshot.ts";
+
+/** What of a snapshot says where a request may go, before anything is known of it but who asks and with what data. */
+export type World = Pick<
+  Snapshot,
+  "classifications" | "regions" | "tenants" | "deployments" | "routes" | "rules" | "gateway"
+>;
+
+/** A request as far as placement goes. Null: no class is known, no residency asked for. */
+export interface Placed {
+  classification: string | null;
+  residency: string | null;
+}
+
+/** Why a deployment may not serve a tenant's request, by its place and permission alone; null: it may. */
+export function placementFault(world: World, tenant: Tenant, deployment: Deployment, placed: Placed): string | null {
+  const { classification, residency } = placed;
+  const { tenants, region, maxClassification: ceiling } = deployment;
+  if (deniesDeployment([tenant.models], deployment)) return "is denied to it";
+  if (tenants && !tenants.includes(tenant.name))
+    return `is kept for ${tenants.map((name) => `\`${name}\``).join(", ")}`;
+  if (!classAllowed(world.classifications, ceiling, classification)) {
+    const held = ceiling ?? world.classifications[0];
+    return `may hold no more than \`${held}\`, not \`${classification ?? world.classifications[0]}\``;
+  }
+  if (residency !== null && !regionWithin(world.regions, residency, region)) {
+    return region === null
+      ? `has no \`region\`, so it is outside \`${residency}\``
+      : `runs in \`${region}\`, outside \`${residency}\``;
+  }
+  return null;
+}
+
+/** Why each of a chain may not serve, in its order; null: one of them may. */
+export function chainFaults(world: World, tenant: Tenant, chain: readonly string[], placed: Placed): string[] | null {
+  const faults: string[] = [];
+  for (const name of chain) {
+    const deployment = world.deployments.get(name);
+    if (!deployment) continue;
+    const fault = placementFault(world, tenant, deployment, placed);
+    if (fault === null) return null;
+    faults.push(`\`${name}\` ${fault}`);
+  }
+  return faults;
+}

@@ -1,0 +1,76 @@
+import type { AttemptRow, CredentialUse } from "@sluicegate/contract";
+import type { ProviderFailure } from "../core/errors.ts";
+import type { Dresser } from "../protocols/protocol.ts";
+import type { StreamWriter } from "../protocols/translation.ts";
+import type { CallOutcome, Permit } from "../resilience/permit.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Hold } from "./ceilings.ts";
+import type { DataPlane } from "./plane.ts";
+import type { Hop } from "./route.ts";
+
+/** One attempt of a request, as it is kept until the request is settled. */
+export interface AttemptRecord {
+  hop: Hop;
+  attempt: Attempt;
+  /** The one before it went to the same deployment. */
+  retry: boolean;
+  /** It was made beside another one that took long. */
+  hedge: boolean;
+  /** What it proved itself with, once that was at hand. */
+  credential: { readonly use: CredentialUse | null };
+  /** Hints of the client's that found no place in its request. */
+  dropped: readonly string[];
+  writer: StreamWriter | null;
+  dresser: Dresser | null;
+  /** Null while it runs, and for one that went well. */
+  failure: ProviderFailure | null;
+  /** The other one of a hedged pair was faster, or ended the race. */
+  superseded?: true;
+  /** What it holds at its deployment; null: nothing, or no longer. */
+  grip: Grip | null;
+  /** Its ledger row, once it is over and somebody has asked for it. */
+  row?: AttemptRow;
+}
+
+/** An attempt's place at a deployment: leave to call it, and a share of its ceilings. */
+export interface Grip {
+  permit: Permit;
+  /** Null: it has no ceilings. */
+  hold: Hold | null;
+  /** What a timeout would say of the caller's haste, and not of the deployment, counts for nothing (ruling 4). */
+  hasty: boolean;
+  /** The stream was slower than its route wants. */
+  slow: boolean;
+}
+
+/** An attempt that holds nothing: what the gateway asks beside its clients' calls. */
+export function unheld(hop: Hop, attempt: Attempt): AttemptRecord {
+  return {
+    ...{ hop, attempt, retry: false, hedge: false, credential: { use: null }, dropped: [] },
+    ...{ writer: null, dresser: null, failure: null, grip: null },
+  };
+}
+
+/**
+ * Gives back what an attempt held, once it is over: its deployment hears how it went, and its ceilings get back what was not
+ * used. Does nothing the second time. `usedTokens`: null when nothing was sent.
+ */
+export function release(plane: DataPlane, record: AttemptRecord, usedTokens: number | null): void {
+  const { grip } = record;
+  if (!grip) return;
+  record.grip = null;
+  grip.permit.done(outcomeOf(record, grip));
+  if (grip.hold) plane.ceilings.settle(grip.hold, usedTokens);
+}
+
+function outcomeOf({ attempt, failure }: AttemptRecord, { hasty, slow }: Grip): CallOutcome {
+  const { startedAt, endedAt, firstOutputAt } = attempt.meter;
+  return {
+    class: failure?.class ?? null,
+    neutral: failure?.class === "cancelled" || (hasty && failure?.class === "timeout"),
+    retryAfterMs: failure?.retryAfterMs ?? null,
+    ttftMs: firstOutputAt === null ? null : firstOutputAt - startedAt,
+    latencyMs: (endedAt ?? startedAt) - startedAt,
+    slow,
+  };
+}

@@ -1,0 +1,99 @@
+import type { ErrorClass } from "@sluicegate/contract";
+import type { Cancel } from "../core/cancel.ts";
+import { expectedMs, fitsBudget } from "../resilience/latency-gate.ts";
+import type { NoPermit, Permit } from "../resilience/permit.ts";
+import type { Grip } from "./attempt-record.ts";
+import { type Hold, isFull, type Refusal } from "./ceilings.ts";
+import type { Standing, Work } from "./execute.ts";
+import type { DataPlane } from "./plane.ts";
+import type { Hop } from "./route.ts";
+
+/** What an attempt takes with it into a deployment. */
+export type Entered = { ok: true; grip: Pick<Grip, "permit" | "hold"> };
+
+/** Why a deployment was passed over. */
+export interface Skipped {
+  hop: Hop;
+  /** late: it is expected to take longer than is left of the latency budget; full: a ceiling of its own. */
+  why: "late" | "open" | "cooling" | "full";
+  /** When it may be called again, epoch ms. */
+  retryAt: number;
+  /** What it cools for. */
+  coolingFor: ErrorClass | null;
+  /** Which ceiling is full. */
+  refusal: Refusal | null;
+}
+
+/** May an attempt enter? */
+export type Entry = Entered | { ok: false; skipped: Skipped };
+
+/**
+ * May this deployment be called now? In the latency budget (RES-2), by its breaker and cooldown (ruling 5), and within its
+ * ceilings (LIMIT-4), in this order: each costs more than the one before. Answers at once where nobody has to be asked.
+ */
+export function enter(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  standing: Standing,
+  cancel: Cancel,
+): Entry | Promise<Entry> {
+  if (isLate(plane, work, hop)) return skip(hop, { why: "late" });
+  const permit = standing.forced ? plane.health.pass(hop.health) : plane.health.permit(hop.health);
+  if (!(permit instanceof Promise)) {
+    if (!permit.ok) return skip(hop, permit);
+    if (hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null } };
+  }
+  return enterFull(plane, work, hop, permit, cancel);
+}
+
+async function enterFull(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  asked: Permit | NoPermit | Promise<Permit | NoPermit>,
+  cancel: Cancel,
+): Promise<Entry> {
+  const permit = await asked;
+  if (!permit.ok) return skip(hop, permit);
+  if (cancel.cancelled || hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null } };
+  let hold: Hold | Refusal | null = null;
+  try {
+    hold = await plane.ceilings.take(work, hop, cancel);
+  } finally {
+    if (!hold || isFull(hold)) permit.done(UNUSED);
+  }
+  if (!isFull(hold)) return { ok: true, grip: { permit, hold } };
+  return skip(hop, { why: "full", retryAtMs: plane.clock.now() + hold.retryAfterMs, refusal: hold });
+}
+
+/** A permit that was given back: no call was made. */
+const UNUSED = { class: null, neutral: true, retryAfterMs: null, ttftMs: null, latencyMs: 0 } as const;
+
+/** Lets go of a deployment that was entered and not called. */
+export function giveBack(plane: DataPlane, { permit, hold }: Entered["grip"]): void {
+  permit.done(UNUSED);
+  if (hold) plane.ceilings.settle(hold, null);
+}
+
+function isLate({ clock, health }: DataPlane, { visit, call, lease }: Work, hop: Hop): boolean {
+  const budgetMs = call.platform.latency_budget_ms;
+  // The first hop is clipped by the budget, the later ones are gated by it (ruling 4).
+  if (budgetMs === undefined || lease.attempts.length === 0) return false;
+  const remainingMs = visit.arrivedAt + budgetMs - clock.monotonic();
+  const prior = hop.deployment.expectedLatencyMs ?? null;
+  return !fitsBudget(remainingMs, expectedMs(prior, health.read(hop.health), call.stream));
+}
+
+interface Why {
+  why: "late" | "full" | "open" | "cooling" | "probing";
+  retryAtMs?: number;
+  class?: ErrorClass | null;
+  refusal?: Refusal;
+}
+
+/** A probe that is out makes the deployment as good as open. */
+function skip(hop: Hop, { why, retryAtMs = 0, class: coolingFor, refusal }: Why): Entry {
+  const skipped = { hop, why: why === "probing" ? ("open" as const) : why, retryAt: retryAtMs };
+  return { ok: false, skipped: { ...skipped, coolingFor: coolingFor ?? null, refusal: refusal ?? null } };
+}

@@ -1,0 +1,73 @@
+import type { HedgeConfig } from "../config/snapshot.ts";
+import type { Call } from "../core/call.ts";
+import type { Cancel } from "../core/cancel.ts";
+import { hedgeDelayMs } from "../resilience/hedge.ts";
+import { enter, giveBack } from "./enter.ts";
+import { type Standing, standAt, type Work } from "./execute.ts";
+import type { DataPlane } from "./plane.ts";
+import type { Second } from "./race.ts";
+import { startAttempt } from "./start-attempt.ts";
+
+/** What a request gets that asks for a hedge on a route without settings of its own. */
+const ASKED: HedgeConfig = { after: "p95", maxExtra: 0.1 };
+
+/**
+ * The second attempt that may run beside the one that has just begun: at the next of the chain, once a request, within the
+ * hedge budget, and with a reservation of its own (ruling 20). Null where nobody wants one, or the call must not be made twice.
+ */
+export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cancel: Cancel): Second | null {
+  const { call, plan, lease } = work;
+  const { settings } = plan;
+  if (call.platform.hedge === false) return null;
+  const config = settings.hedge ?? (call.platform.hedge === true ? ASKED : null);
+  if (!config || !mayBeDoubled(call) || lease.attempts.some((record) => record.hedge)) return null;
+  if (!settings.fallback || call.platform.fallback === false) return null;
+  const index = standing.hopIndex + 1;
+  const next = plan.hops[index];
+  const first = plan.hops[standing.hopIndex];
+  if (!next || !first) return null;
+  plane.hedges.request(first.health, config.maxExtra);
+  const p95Ms = plane.health.p95Ms(first.health, call.stream);
+  const afterMs = hedgeDelayMs(config, { p95Ms, expectedMs: first.deployment.expectedLatencyMs ?? null });
+  if (afterMs === null) return null;
+  return {
+    afterMs,
+    async start(isOver) {
+      if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
+      // It waits for nobody: a hedge that queues comes too late to be one.
+      const entry = await enter(plane, { ...work, queues: false }, next, aside(standing, index), cancel);
+      if (!entry.ok) return null;
+      if (isOver()) {
+        giveBack(plane, entry.grip);
+        return null;
+      }
+      const remainingMs = standing.deadline - plane.clock.monotonic();
+      const record = startAttempt(
+        plane,
+        work,
+        next,
+        { retry: false, hedge: true, grip: entry.grip, remainingMs },
+        cancel,
+      );
+      plane.metrics.hedged();
+      return record;
+    },
+  };
+}
+
+/** A request stands in two places while it is hedged; where it goes on is the attempt loop's business. */
+function aside(standing: Standing, hopIndex: number): Standing {
+  const other = { ...standing, forced: false };
+  standAt(other, hopIndex, 0);
+  return other;
+}
+
+/** Neither what has effects of its own, nor what may have had them already, is done twice (RES-3). */
+export function mayBeDoubled(call: Call): boolean {
+  return call.platform.side_effecting !== true && !guardsToolResults(call);
+}
+
+/** The conversation holds tool results, and the caller has not said that repeating is safe. */
+export function guardsToolResults(call: Call): boolean {
+  return call.holdsToolResults && call.platform.retry_after_tool_results !== true;
+}

@@ -1,0 +1,99 @@
+import type { Call } from "../core/call.ts";
+import type { Cancel } from "../core/cancel.ts";
+import { GatewayError } from "../core/errors.ts";
+import { type HopStanding, whenNone } from "../resilience/when-none.ts";
+import type { Refusal } from "./ceilings.ts";
+import type { Skipped } from "./enter.ts";
+import { type Standing, standAt, type Work } from "./execute.ts";
+import { finalError } from "./final-error.ts";
+import { pause } from "./pause.ts";
+import type { DataPlane } from "./plane.ts";
+
+/** Clocks and timers differ by a millisecond or two: who waits to the very end may come too early. */
+const LATE_MS = 5;
+
+/**
+ * None of the chain takes the call now (RES-14): waits for the soonest recovery, or sends the request to the least bad one, by
+ * moving `standing`; else throws what the client is to see, with the time at which asking again makes sense.
+ */
+export async function nothingOpen(plane: DataPlane, work: Work, standing: Standing, cancel: Cancel): Promise<void> {
+  const { visit, call, plan, lease } = work;
+  const skipped = standing.skipped.splice(0);
+  const remainingMs = standing.deadline - plane.clock.monotonic();
+  const tried = lease.attempts.length > 0;
+  const inTheWay = obstacle(call, skipped, plane.clock.now());
+  const decision = whenNone({
+    hops: skipped.map((one) => standingOf(plane, one)),
+    // What has failed by itself is told as that; and what stands in the way besides breakers is not got round by force.
+    settings: tried || inTheWay ? { ...plan.settings, whenAllOpen: "refuse" } : plan.settings,
+    ...{ nowMs: plane.clock.now(), remainingMs, waited: standing.waited, random: plane.random.float() },
+  });
+  if (decision.do !== "refuse") {
+    if (decision.do === "wait") {
+      standing.waited = true;
+      await pause(plane, visit, decision.ms + LATE_MS, cancel);
+    }
+    const next = decision.do === "try" ? skipped[decision.index] : soonest(skipped);
+    if (!next) throw new Error("a deployment that was not passed over cannot be waited for");
+    const made = lease.attempts.filter(({ hop }) => hop === next.hop).length;
+    standAt(standing, plan.hops.indexOf(next.hop), made);
+    standing.forced = decision.do === "try";
+    return;
+  }
+  if (tried) throw finalError(call, lease.attempts, remainingMs <= 0);
+  if (inTheWay) throw inTheWay;
+  throw decision.code === "rate_limit_exceeded"
+    ? limited(skipped, decision.retryAfterMs)
+    : new GatewayError(decision.code, `no deployment behind ${JSON.stringify(call.alias)} takes calls now`, {
+        retryAfterMs: decision.retryAfterMs,
+      });
+}
+
+/** The one that cools and is the first to be back. */
+function soonest(skipped: readonly Skipped[]): Skipped | undefined {
+  const cooling = skipped.filter(({ why }) => why === "cooling");
+  return cooling.sort((a, b) => a.retryAt - b.retryAt)[0];
+}
+
+function standingOf(plane: DataPlane, { hop, why, retryAt, coolingFor }: Skipped): HopStanding | null {
+  if (why === "late" || why === "full") return null;
+  const { requests, failures } = plane.health.read(hop.health);
+  return { why, retryAtMs: retryAt, class: coolingFor, errorRate: requests === 0 ? 0 : failures / requests };
+}
+
+/** What keeps a call out besides its deployments' health: a ceiling (the last one that was asked), or the time. */
+function obstacle(call: Call, skipped: readonly Skipped[], nowMs: number): GatewayError | null {
+  const full = skipped.findLast(({ why }) => why === "full")?.refusal;
+  if (full) return fullError(full, Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs))));
+  if (!skipped.some(({ why }) => why === "late")) return null;
+  const budget = call.platform.latency_budget_ms;
+  return new GatewayError(
+    "latency_budget_exhausted",
+    `what is left of the latency budget of ${budget} ms is less than any deployment is expected to take`,
+    { shouldRetry: false },
+  );
+}
+
+function fullError({ scope, dimension, tooLarge }: Refusal, retryAfterMs: number): GatewayError {
+  if (tooLarge === true) {
+    const message = `the request's input is larger than ${scope} allows in a whole minute`;
+    return new GatewayError("request_too_large", message, { scope, dimension });
+  }
+  if (dimension === "concurrency") {
+    const message = `${scope} has no place for another call`;
+    return new GatewayError("overloaded", message, { scope, dimension, retryAfterMs });
+  }
+  const message = `the ${dimension} of ${scope} are used up for now`;
+  return new GatewayError("rate_limit_exceeded", message, { scope, dimension, retryAfterMs });
+}
+
+function limited(skipped: readonly Skipped[], retryAfterMs: number): GatewayError {
+  const provider = skipped[0]?.hop.deployment.provider ?? "";
+  return new GatewayError(
+    "rate_limit_exceeded",
+    `provider ${provider} is rate-limiting and nothing else is left to try`,
+    {
+      ...{ scope: `provider:${provider}`, dimension: "requests", retryAfterMs },
+    },
+  );
+}

@@ -1,0 +1,39 @@
+import type { Cancel } from "../core/cancel.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
+import { waitFor } from "./pause.ts";
+import type { DataPlane } from "./plane.ts";
+import type { Visit } from "./visit.ts";
+
+/** The longest a refused call waits for another credential. */
+const RENEWAL_MS_MAX = 10_000;
+
+/** What a refused call may do about it. */
+export interface RenewalTerms {
+  visit: Visit;
+  /** It has been renewed at this deployment before. */
+  renewed: boolean;
+  /** It may be made again, and there is nowhere else to go: a new credential is worth waiting for. */
+  mayWait: boolean;
+  remainingMs: number;
+}
+
+/**
+ * After a refused credential: whether the call may be made again with another one. Waits for that inside the deadline, but
+ * only once at a deployment, and only when there is nowhere else to go; the provider hears of the refusal in any case.
+ */
+export function renewal(
+  plane: DataPlane,
+  { hop, attempt, credential, failure }: AttemptRecord,
+  { visit, renewed, mayWait, remainingMs }: RenewalTerms,
+  cancel: Cancel,
+): boolean | Promise<boolean> {
+  if (failure?.class !== "auth_failed" || !credential.use) return false;
+  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""));
+  if (typeof answer !== "object") return answer === true && !renewed;
+  if (!renewed && mayWait) {
+    const ms = Math.min(RENEWAL_MS_MAX, remainingMs);
+    return waitFor(plane, visit, { promise: answer, ms, otherwise: false }, cancel);
+  }
+  answer.catch(() => {});
+  return false;
+}
