@@ -35,6 +35,7 @@ const TOP: Readonly<Record<string, number>> = {
   "front-door.ts": 1,
   "runtime.ts": 1,
   "offline-runtime.ts": 1,
+  "try-config.ts": 1,
   "build-calm.ts": 1,
   "sample-loop.ts": 1,
   "listen-near.ts": 1,

@@ -1,11 +1,15 @@
 import { type DeploymentSeat, deploymentSeat } from "./admin/deployment-seat.ts";
+import type { RoutingSeat } from "./admin/parts.ts";
 import { AlertDesk } from "./alerts/desk.ts";
-import { buildCalm, type Calm } from "./build-calm.ts";
+import { buildCalm, type Calm, type MakeHealth } from "./build-calm.ts";
+import type { Environment } from "./config/env.ts";
 import type { KeyEntry, ProviderConfig, Snapshot } from "./config/snapshot.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
+import { newId } from "./core/ids.ts";
 import { LIMITS, type Waits } from "./core/limits.ts";
 import { type Random, systemRandom } from "./core/random.ts";
 import type { Transport } from "./core/transport.ts";
+import { FlagReader } from "./flags/flag-reader.ts";
 import { type ControlDoor, frontDoor, unparsedAnswer } from "./front-door.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { createTransport } from "./http/upstream/transport.ts";
@@ -52,6 +56,12 @@ export interface AppOptions {
   transport?: Transport;
   /** Times that a test shortens. */
   waits?: Partial<Waits> | undefined;
+  /** What feature flags are read from; absent: none are set. */
+  environment?: Pick<Environment, "get">;
+  /** Name of the environment the gateway was started for. */
+  environmentName?: string | null;
+  /** Another board of health, for a test. */
+  makeHealth?: MakeHealth | undefined;
   /** Reads anew what a provider's secrets come from; whatever is new has reached `reconfigure` when it resolves. */
   refetchSecrets?: (config: ProviderConfig) => Promise<void>;
   /** A provider has refused a new credential, and the old one serves on. Called once for each. */
@@ -81,6 +91,8 @@ export interface ControlSeat {
   probes(): ReadonlyMap<string, ProbeStanding>;
   /** The deployments and their circuits, which may be set by hand. */
   deployments: DeploymentSeat;
+  /** What decisions are taken with. */
+  routing: Pick<RoutingSeat, "runtime" | "health" | "key">;
   /** Where what replicas share is kept. */
   store(): { kind: string; state: "ok" | "degraded" | "down" };
   /** Requests that wait for a place at a deployment. */
@@ -126,6 +138,7 @@ interface State {
 interface Parts {
   plane: DataPlane;
   calm: Calm;
+  flags: FlagReader;
   alerts: AlertDesk;
   keys: MemoryKeyRing;
   prober: Prober;
@@ -172,44 +185,61 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     told: (event) => credentialNews({ log, metrics, alerts, credentialRefused: options.credentialRefused }, event),
   });
   closers.push(() => rings.close());
-  const calm = buildCalm({ clock, random, state: await openState(snapshot.state, { clock, random, log }) });
+  const sharedState = await openState(snapshot.state, { clock, random, log });
+  const calm = buildCalm({ clock, random, state: sharedState, makeHealth: options.makeHealth });
   closers.push(() => calm.close());
   closers.push(sampleLoop(clock, (delayMs) => calm.shedder.sample(delayMs)));
   calm.follow(snapshot);
   calm.health.onEvent((event) => alerts.onBreakerEvent(event));
+  const environment = options.environment ?? { get: () => undefined };
+  const flags = new FlagReader({ clock, environment, log, domain: newId("flags", clock, random) });
+  closers.push(() => flags.close());
+  flags.follow(snapshot.flags);
   const runtimeParts: RuntimeParts = { clock, simulatorUrl, rings };
   const state: State = { runtime: await buildRuntime(snapshot, runtimeParts), phase: "starting", refusing: false };
   const plane: DataPlane = {
     ...{ clock, random, transport, ledger, feedback, alerts, keys, tokens, log, metrics, waits },
     ...calm,
+    ...{ flags, environment: options.environmentName ?? null },
     refusals: new RefusalMeter(clock, (row) => ledger.record(row), waits.refusalWindowMs),
     runtime: () => state.runtime,
     draining: () => state.refusing,
   };
   const prober = new Prober(plane, options.onProbe);
-  const seat = {
-    clock,
-    log,
-    metrics,
-    ledger,
-    databasePath,
-    snapshot: () => state.runtime.snapshot,
+  const seat = seatOf({ plane, calm, keys, prober, rings, state, databasePath });
+  const control = await openControl(options.control, seat);
+  closers.push(() => control.close());
+  const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
+  return { plane, calm, flags, alerts, keys, prober, server, state, extraKeys, runtimeParts };
+}
+
+interface SeatParts extends Pick<Parts, "plane" | "calm" | "keys" | "prober" | "state"> {
+  rings: ProviderRings;
+  databasePath: string;
+}
+
+function seatOf({ plane, calm, keys, prober, rings, state, databasePath }: SeatParts): ControlSeat {
+  const { clock, log, metrics, ledger } = plane;
+  const snapshot = (): Snapshot => state.runtime.snapshot;
+  return {
+    ...{ clock, log, metrics, ledger, databasePath, snapshot },
     phase: () => state.phase,
     credentialsAccepted: () => rings.whole,
     probes: () => prober.standings(),
     deployments: deploymentSeat({
       board: calm.health,
-      snapshot: () => state.runtime.snapshot,
+      snapshot,
       ceilings: (deployment) => state.runtime.ceilings(deployment, null),
       used: (ceiling) => calm.state.used(ceiling),
     }),
+    routing: {
+      runtime: () => state.runtime,
+      health: (key) => calm.health.read(key),
+      key: (id) => keys.named(id),
+    },
     store: () => ({ kind: calm.state.kind, state: calm.state.standing() }),
     queueDepth: () => calm.rooms.waiting,
   };
-  const control = await openControl(options.control, seat);
-  closers.push(() => control.close());
-  const server = createHttpServer(frontDoor(plane, control), unparsedAnswer, waits);
-  return { plane, calm, alerts, keys, prober, server, state, extraKeys, runtimeParts };
 }
 
 function appOf(parts: Parts, port: number, closers: Closer[]): App {
@@ -223,6 +253,7 @@ function appOf(parts: Parts, port: number, closers: Closer[]): App {
     const pools = poolsOf(snapshot);
     plane.transport.retain(pools);
     parts.calm.follow(snapshot);
+    parts.flags.follow(snapshot.flags);
     parts.alerts.follow(snapshot);
     parts.prober.follow();
   };

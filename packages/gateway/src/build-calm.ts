@@ -21,10 +21,21 @@ export type Calm = Pick<DataPlane, "state" | "health" | "hedges" | "ceilings" | 
   close(): Promise<void>;
 };
 
+/** Makes the board of health; a test puts in another. */
+export type MakeHealth = (parts: ConstructorParameters<typeof HealthBoard>[0]) => HealthBoard;
+
+/** What it is built from. */
+export interface CalmParts {
+  clock: Clock;
+  random: Random;
+  state: SharedState;
+  makeHealth?: MakeHealth | undefined;
+}
+
 /** Builds it on `state`, which it closes with itself. */
-export function buildCalm(parts: { clock: Clock; random: Random; state: SharedState }): Calm {
-  const { clock, random, state } = parts;
-  const health = new HealthBoard({ clock, random, shared: boardOf(state) });
+export function buildCalm(parts: CalmParts): Calm {
+  const { clock, random, state, makeHealth = (own) => new HealthBoard(own) } = parts;
+  const health = makeHealth({ clock, random, shared: boardOf(state) });
   const hedges = new HedgeBudget();
   const retryBudget = new RetryBudget(clock);
   const rooms = new WaitingRoom(clock);

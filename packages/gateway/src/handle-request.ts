@@ -1,6 +1,5 @@
 import { HEADERS } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
-import type { HealthFacts } from "./core/health.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
 import type { Addressed } from "./protocols/registry.ts";
@@ -11,10 +10,10 @@ import { authorize } from "./stages/authorize.ts";
 import { ClientStream } from "./stages/client-stream.ts";
 import { countHere } from "./stages/count-here.ts";
 import { execute } from "./stages/execute.ts";
+import { plan as makePlan } from "./stages/plan.ts";
 import type { DataPlane } from "./stages/plane.ts";
 import { type IdempotentRun, replay } from "./stages/replay.ts";
 import { respond } from "./stages/respond.ts";
-import { route } from "./stages/route.ts";
 import { routeFacts } from "./stages/route-facts.ts";
 import { requestRow } from "./stages/rows.ts";
 import { type Ending, settle } from "./stages/settle.ts";
@@ -68,8 +67,8 @@ export async function handleRequest(
     run = first;
     const door = run?.exchange ?? exchange;
     // Alias → ordered deployments, with reasons.
-    const read = (key: string): HealthFacts => plane.health.read(key);
-    ending.plan = route(runtime, ending.caller, protocol, ending.call, ending.facts, read);
+    const planned = makePlan(plane, { ...asking, facts: ending.facts }, door.cancel);
+    ending.plan = planned instanceof Promise ? await planned : planned;
     // A count that the deployment cannot make is made here: nobody is asked, and nothing is spent.
     if (ending.plan.countsHere) {
       const { caller, call, plan } = ending;

@@ -3,10 +3,12 @@ import { createConsoleLinks } from "./admin/console-links.ts";
 import { createControlPlane } from "./admin/control-plane.ts";
 import type { ConfigState, SecretsState } from "./admin/parts.ts";
 import { type App, type ClosableDoor, type ControlSeat, startApp } from "./app.ts";
+import type { MakeHealth } from "./build-calm.ts";
 import { catalogueFile } from "./config/catalogue/stored-catalogue.ts";
 import { ConfigStore, type ReloadResult } from "./config/config-store.ts";
 import { type DevKey, devKey } from "./config/dev-key.ts";
 import type { Environment } from "./config/env.ts";
+import type { LoadOptions } from "./config/load.ts";
 import type { ProviderConfig } from "./config/snapshot.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Waits } from "./core/limits.ts";
@@ -19,6 +21,7 @@ import { openLedgerReaderThread } from "./ledger/reader-thread.ts";
 import { openSecrets } from "./open-secrets.ts";
 import type { SecretKeeper } from "./secrets/secret-keeper.ts";
 import type { Log } from "./telemetry/log.ts";
+import { tryText } from "./try-config.ts";
 import { VERSION } from "./version.ts";
 
 /** What a gateway is started with; what is absent comes from the environment, then from the defaults. */
@@ -35,6 +38,8 @@ export interface GatewayOptions {
   log: Log;
   /** Times that a test shortens. */
   waits?: Partial<Waits> | undefined;
+  /** Another board of health, for a test. */
+  makeHealth?: MakeHealth | undefined;
 }
 
 /** A gateway that serves its config and follows its file. */
@@ -63,7 +68,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     changed: () => renew(),
     told: (document, fault) => tellOfSecrets(log, document, fault),
   });
-  const store = await openConfig(options, dataDir, secrets).catch((error: unknown) => {
+  const load = loadOptions(options, dataDir, secrets);
+  const store = await openConfig(load, log).catch((error: unknown) => {
     secrets.close();
     throw error;
   });
@@ -82,11 +88,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         adminKeys: () => seat.snapshot().adminKeys,
         configState: () => stateOf(store),
         secrets: () => secretsState(secrets, renewed && seat.credentialsAccepted()),
+        routing: {
+          ...seat.routing,
+          tryConfig: (text) => tryText(load, store.source.file ?? resolve(environment.cwd, "sluicegate.yaml"), text),
+        },
         reload: () => store.reload(),
       });
     };
     const app = await startApp({
       ...{ snapshot: store.current, dataDir, log, clock, random, control, waits: options.waits },
+      makeHealth: options.makeHealth,
+      ...{
+        environment: options.environment,
+        environmentName: options.env ?? options.environment.get("SLUICEGATE_ENV") ?? null,
+      },
       extraKeys: dev ? [dev.entry] : [],
       refetchSecrets: (config) => refetch(secrets, store, config, () => renew()),
     });
@@ -127,9 +142,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function openConfig(options: GatewayOptions, dataDir: string, secrets: SecretKeeper): Promise<ConfigStore> {
-  const { clock, log } = options;
-  const load = {
+function loadOptions(options: GatewayOptions, dataDir: string, secrets: SecretKeeper): LoadOptions {
+  const { clock } = options;
+  return {
     file: options.config,
     envName: options.env,
     environment: options.environment,
@@ -143,7 +158,10 @@ function openConfig(options: GatewayOptions, dataDir: string, secrets: SecretKee
     secrets,
     overrides: { port: options.port, host: options.host },
   };
-  return ConfigStore.open(load, (result) => report(result, log), askGates(clock)).then((store) => {
+}
+
+function openConfig(load: LoadOptions, log: Log): Promise<ConfigStore> {
+  return ConfigStore.open(load, (result) => report(result, log), askGates(load.clock)).then((store) => {
     for (const problem of store.lastResult.problems)
       log.warn(problem.message, { at: placeOf(problem), path: problem.path });
     return store;

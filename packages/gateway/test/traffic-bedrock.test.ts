@@ -43,7 +43,7 @@ describe.skipIf(dir === null)("recorded Bedrock embeddings, where SLUICEGATE_TRA
       ...models.map((_, i) => `  m${i}: { chain: [m${i}] }`),
       ...ACCESS,
     ];
-    gateway = await startTestGateway({ config: config.join("\n") });
+    gateway = await startTestGateway({ forgives: true, config: config.join("\n") });
   });
 
   afterAll(async () => {
@@ -109,7 +109,7 @@ describe.skipIf(dir === null)("recorded requests to Bedrock, where SLUICEGATE_TR
       ...Object.keys(TARGETS).map((name) => `  ${name}: { chain: [${name}], retries: { attempts: 1 } }`),
       ...ACCESS,
     ];
-    gateway = await startTestGateway({ config: config.join("\n") });
+    gateway = await startTestGateway({ forgives: true, config: config.join("\n") });
   });
 
   afterAll(() => gateway.close());

@@ -92,7 +92,7 @@ describe.skipIf(dir === null)("recorded embeddings, where SLUICEGATE_TRAFFIC_DIR
     replay = await startReplayServer();
     const sources = Object.entries(FILES).map(([file, kind]) => ({ file, kind, own: "chat" as const, preset: null }));
     const config = matrixConfig(sources, replay.url, PLACE_HEADER).replaceAll(", api: chat", "");
-    gateway = await startTestGateway({ config });
+    gateway = await startTestGateway({ forgives: true, config });
   });
 
   afterAll(async () => {

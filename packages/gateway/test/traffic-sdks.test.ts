@@ -138,7 +138,7 @@ describe.skipIf(dir === null)(
 
     beforeAll(async () => {
       replay = await startReplayServer();
-      gateway = await startTestGateway({ config: matrixConfig(SOURCES, replay.url, PLACE_HEADER) });
+      gateway = await startTestGateway({ forgives: true, config: matrixConfig(SOURCES, replay.url, PLACE_HEADER) });
     });
 
     afterAll(async () => {

@@ -12,6 +12,8 @@ export interface Outside {
   clock: WorldClock;
   journal: Journal;
   chance: Chance;
+  /** What becomes of a body on its way. */
+  bend(body: Buffer): Buffer;
   /** A replica that takes connections; null: none does. */
   replica(): Replica | null;
 }
@@ -113,7 +115,7 @@ export class Client {
   #sendBody(visit: ClientVisit, exchange: VirtualExchange, leave: () => void): void {
     const { clock } = this.#outside;
     const { spec } = this;
-    const body = bodyOf(spec, visit.mark);
+    const body = this.#outside.bend(bodyOf(spec, visit.mark));
     const size = Math.ceil(body.length / spec.bodyPieces);
     const send = (from: number): void => {
       if (visit.end !== "running") return;

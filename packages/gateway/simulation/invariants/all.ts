@@ -2,9 +2,12 @@ import type { Remains } from "../world/run.ts";
 import { checkAnswers } from "./answers.ts";
 import { checkAttempts } from "./attempts.ts";
 import { tieUp } from "./cases.ts";
+import { checkCeilings } from "./ceilings.ts";
+import { checkHealth } from "./health.ts";
 import { checkLeaks } from "./leaks.ts";
 import { checkLedger } from "./ledger.ts";
 import { checkMoney } from "./money.ts";
+import { checkRouting } from "./routing.ts";
 import { checkTimes } from "./times.ts";
 
 /** Every promise, against everything that was seen from outside. */
@@ -13,6 +16,9 @@ export function checkAll(remains: Remains): void {
   checkLeaks(remains);
   const cases = tieUp(remains);
   checkLedger(remains, cases);
+  checkRouting(remains, cases);
+  checkHealth(remains, cases);
+  checkCeilings(remains);
   for (const one of cases) {
     checkAttempts(one, remains);
     checkMoney(one, remains);

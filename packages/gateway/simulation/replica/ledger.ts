@@ -102,6 +102,8 @@ export class VirtualLedger implements LedgerWriter {
     this.#queue.push({ kind: "record", row });
   }
 
+  score(): void {}
+
   /** Something is to be written. */
   get pending(): number {
     return this.#queue.length;

@@ -45,7 +45,7 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
   const rings = new ProviderRings({
     ...{ clock, random: chance },
     build: (config) => buildProvider(config, means),
-    tryOut: async () => "taken",
+    tryOut: async () => "accepted",
     refetch: async () => {},
     told: () => {},
   });
@@ -59,6 +59,9 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
     ...{ clock, random: chance, transport, ledger, metrics, waits: LIMITS },
     ...calm,
     feedback: { leave: () => Promise.reject(new Error("nobody scores anything here")) },
+    alerts: { onDrift: () => {}, onMissingPrice: () => {} },
+    flags: { read: () => ({}) },
+    environment: null,
     keys: { find: (hash) => keys.get(hash) },
     tokens: { count: async (texts) => texts.join("").length >> 2, close: async () => {} },
     log: logOf(parts),

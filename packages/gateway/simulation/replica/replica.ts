@@ -1,4 +1,4 @@
-import type { Snapshot } from "../../src/config/snapshot.ts";
+import type { BreakerConfig, Snapshot } from "../../src/config/snapshot.ts";
 import { handleRequest } from "../../src/handle-request.ts";
 import { addressed } from "../../src/protocols/registry.ts";
 import type { VirtualExchange } from "../client/exchange.ts";
@@ -6,7 +6,9 @@ import type { Chance } from "../core/chance.ts";
 import type { Ticking } from "../core/engine.ts";
 import type { Findings, Journal } from "../core/journal.ts";
 import { MachineClock, type WorldClock } from "../core/world-clock.ts";
+import type { Mutant } from "../mutants.ts";
 import { ReplicaTransport, type Upstreams } from "../upstream/upstreams.ts";
+import type { HealthWatch } from "./health-watch.ts";
 import { type Books, VirtualLedger } from "./ledger.ts";
 import { type BuiltPlane, buildPlane } from "./plane.ts";
 import type { VirtualStore } from "./store.ts";
@@ -17,11 +19,12 @@ export interface ReplicaParts {
   upstreams: Upstreams;
   books: Books;
   store: VirtualStore;
+  watch: HealthWatch;
   chance: Chance;
   journal: Journal;
   findings: Findings;
-  /** Lays hands on a data plane: what a mutant breaks. */
-  bend(built: BuiltPlane): BuiltPlane;
+  /** A fault laid over the product; null: none. */
+  mutant: Mutant | null;
 }
 
 /** One gateway process. */
@@ -136,5 +139,12 @@ export async function startReplica(
     chance: chance.fork(`random of ${name}`),
   });
   journal.say(name, "is up");
-  return new Replica(name, parts, { clock, transport, ledger }, parts.bend(built));
+  const { mutant } = parts;
+  const replica = new Replica(name, parts, { clock, transport, ledger }, built);
+  mutant?.inside?.(built);
+  const breaker = (key: string): BreakerConfig | undefined => snapshot.deployments.get(key)?.breaker;
+  parts.watch.follow(name, built.calm.health, breaker, () => replica.alive);
+  mutant?.outside?.(built);
+  built.calm.health.onEvent(({ kind, key, why, by }) => journal.say(name, `${key} ${kind} ${why ?? ""} ${by}`));
+  return replica;
 }

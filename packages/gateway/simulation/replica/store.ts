@@ -7,8 +7,9 @@ import { MachineClock, type WorldClock } from "../core/world-clock.ts";
 
 /** What the replicas of a run share, over a network. */
 export class VirtualStore {
-  /** Nobody can reach it. */
-  lost = false;
+  #lost = false;
+  /** It was lost at some time. */
+  everLost = false;
   readonly #memory: MemoryStore;
   readonly #chance: Chance;
   readonly #replicas: number;
@@ -17,6 +18,16 @@ export class VirtualStore {
     this.#memory = memoryStore(new MachineClock(world));
     this.#chance = chance;
     this.#replicas = replicas;
+  }
+
+  /** Nobody can reach it. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  set lost(lost: boolean) {
+    this.#lost = lost;
+    this.everLost ||= lost;
   }
 
   /** As one replica reaches it. */

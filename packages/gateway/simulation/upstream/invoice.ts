@@ -21,6 +21,8 @@ export interface InvoiceLine {
   /** When the first piece of an answer went out. */
   firstOutputMs: number | null;
   endedMs: number | null;
+  /** When all of a stream had been said: what is left is a connection that nobody closes. */
+  saidMs: number | null;
   /** How it ended: by itself, or broken off by the gateway. */
   end: "running" | "ended" | "aborted";
   /** What the provider said of how long it wants to be left alone, ms. */
@@ -55,7 +57,7 @@ export class Invoice {
       ...known,
       order,
       id: `up-${order}`,
-      ...{ sentMs: null, headMs: null, firstOutputMs: null, endedMs: null, end: "running", retryAfterMs: null, isDate: false },
+      ...{ sentMs: null, headMs: null, firstOutputMs: null, endedMs: null, saidMs: null, end: "running", retryAfterMs: null, isDate: false },
       ...{ billed: noUsage(), reported: null, free: true, text: "", saidBroken: false, complete: false, finish: "stop" },
     };
     this.lines.push(line);

@@ -35,8 +35,8 @@ export interface Weather {
   skewMs: number;
 }
 
-/** Weather for a run of so many ms: mostly good, with spells of anything, or one that comes and goes. */
-export function weatherOf(chance: Chance, horizonMs: number): Weather {
+/** Weather for a run of so many ms: mostly good, with spells of anything, or one that comes and goes; in a storm mostly bad. */
+export function weatherOf(chance: Chance, horizonMs: number, stormy: boolean): Weather {
   const moods: { untilMs: number; mood: Mood }[] = [];
   const bad = (): Mood =>
     chance.weighted({
@@ -44,7 +44,7 @@ export function weatherOf(chance: Chance, horizonMs: number): Weather {
     });
   const flaps = chance.yes(0.15);
   let atMs = 0;
-  let good = chance.yes(0.7);
+  let good = chance.yes(stormy ? 0.2 : 0.7);
   while (atMs < horizonMs) {
     const spell = flaps ? chance.between(1_000, 12_000) : chance.between(5_000, horizonMs);
     atMs += good ? spell : spell / 2;

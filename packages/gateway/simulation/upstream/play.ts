@@ -193,6 +193,9 @@ export class Play implements UpstreamCall {
         this.#data(act.paceMs, after, () => {
           line.billed = { ...said.usage };
         });
+        this.#then(0, () => {
+          line.saidMs = this.#clock.elapsedMs;
+        }, true);
         return this.#ends(act.kind === "late_close" ? LATE_MS : 0);
       }
     }

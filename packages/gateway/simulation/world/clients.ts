@@ -5,13 +5,15 @@ import type { ActKind } from "../upstream/act.ts";
 /** What clients can ask for. */
 export interface Market {
   horizonMs: number;
+  /** Most goes wrong: there are many, so that it shows. */
+  stormy: boolean;
   aliases: readonly string[];
   keys: readonly string[];
 }
 
 /** The clients of a run: a steady trickle, with crowds in it. */
 export function clientsOf(chance: Chance, market: Market): ClientSpec[] {
-  const count = chance.pick([5, 12, 20, 40]);
+  const count = market.stormy ? 50 : chance.pick([5, 12, 20, 30]);
   const crowded = chance.yes(0.4) ? chance.between(0, market.horizonMs) : null;
   return Array.from({ length: count }, (_, i) => {
     const own = chance.fork(`c${i}`);

@@ -10,17 +10,23 @@ export interface PlannedUpstream {
   weather: Weather;
 }
 
+/** How long a run is, and whether most goes wrong in it. */
+export interface Sky {
+  horizonMs: number;
+  stormy: boolean;
+}
+
 /** One to five deployments, of either protocol, with prices, timeouts and ceilings of their own. */
-export function upstreamsOf(chance: Chance, { deployment }: Template, horizonMs: number): PlannedUpstream[] {
+export function upstreamsOf(chance: Chance, { deployment }: Template, sky: Sky): PlannedUpstream[] {
   const ceilings = chance.yes(0.4);
-  return Array.from({ length: chance.int(1, 5) }, (_, i) => {
+  return Array.from({ length: chance.int(1, sky.stormy ? 3 : 5) }, (_, i) => {
     const name = `d${i}`;
     const own = chance.fork(name);
     const speaks = own.pick(["chat", "messages"] as const);
     const limits = ceilings && own.yes(0.6) ? limitsOf(own) : null;
     return {
       speaks,
-      weather: weatherOf(own.fork("weather"), horizonMs),
+      weather: weatherOf(own.fork("weather"), sky.horizonMs, sky.stormy),
       deployment: {
         ...deployment,
         ...{ name, provider: PROVIDERS[speaks], model: `model-${name}-2026-01-01` },

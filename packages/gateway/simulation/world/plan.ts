@@ -26,7 +26,8 @@ const TENANTS = ["acme", "bolt", "coda"] as const;
 export function planOf(seed: number, template: Template): WorldPlan {
   const chance = chanceOf(seed, "plan");
   const horizonMs = chance.pick([20_000, 45_000, 90_000]);
-  const upstreams = upstreamsOf(chance.fork("upstreams"), template, horizonMs);
+  const stormy = chance.yes(0.3);
+  const upstreams = upstreamsOf(chance.fork("upstreams"), template, { horizonMs, stormy });
   const names = upstreams.map(({ deployment }) => deployment.name);
   const routes = routesOf(chance.fork("routes"), template, names);
   const tenants = tenantsOf(template);
@@ -46,7 +47,7 @@ export function planOf(seed: number, template: Template): WorldPlan {
   }));
   return {
     ...{ seed, horizonMs, snapshot, upstreams, replicas },
-    clients: clientsOf(chance.fork("clients"), { horizonMs, aliases: [...routes.keys()], keys: keys.map(({ key }) => key) }),
+    clients: clientsOf(chance.fork("clients"), { horizonMs, stormy, aliases: [...routes.keys()], keys: keys.map(({ key }) => key) }),
     faults: faultsOf(chance.fork("faults"), horizonMs, replicas.map(({ name }) => name)),
   };
 }

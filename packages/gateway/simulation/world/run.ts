@@ -5,8 +5,10 @@ import { runWorld } from "../core/engine.ts";
 import { Findings, Journal, type Violation } from "../core/journal.ts";
 import { MachineClock, WorldClock } from "../core/world-clock.ts";
 import { checkAll } from "../invariants/all.ts";
+import type { Mutant } from "../mutants.ts";
 import { Books } from "../replica/ledger.ts";
 import type { ReplicaParts } from "../replica/replica.ts";
+import { HealthWatch } from "../replica/health-watch.ts";
 import { VirtualStore } from "../replica/store.ts";
 import { nextAct } from "../upstream/mood.ts";
 import { Upstreams, type UpstreamSpec } from "../upstream/upstreams.ts";
@@ -21,6 +23,8 @@ export interface Outcome {
   fingerprint: string;
   lines: readonly string[];
   counts: { requests: number; calls: number; virtualMs: number };
+  /** How often things happened that do not happen always. */
+  seen: Readonly<Record<string, number>>;
 }
 
 /** Everything that a run left behind, for the checks. */
@@ -30,14 +34,16 @@ export interface Remains {
   upstreams: Upstreams;
   books: Books;
   fleet: Fleet;
+  store: VirtualStore;
+  watch: HealthWatch;
   findings: Findings;
 }
 
 /** Virtual time after the last client in which everything has to come to its end, ms: longer than any deadline. */
 const AFTERMATH_MS = 3 * 3_600_000;
 
-/** Runs a world to its end, and checks it. `bend`: what a mutant breaks. */
-export async function runPlan(plan: WorldPlan, bend: ReplicaParts["bend"] = (built) => built): Promise<Outcome> {
+/** Runs a world to its end, and checks it. `mutant`: a fault laid over the product. */
+export async function runPlan(plan: WorldPlan, mutant: Mutant | null = null): Promise<Outcome> {
   const world = new WorldClock();
   const journal = new Journal(() => world.elapsedMs);
   const findings = new Findings();
@@ -52,27 +58,53 @@ export async function runPlan(plan: WorldPlan, bend: ReplicaParts["bend"] = (bui
   );
   const upstreams = new Upstreams(specs, world, journal, chance.fork("upstreams"), () => providerClock.now());
   const store = new VirtualStore(world, chance.fork("store"), plan.replicas.length);
+  const watch = new HealthWatch(world, store, findings);
   const parts: ReplicaParts = {
-    ...{ world, upstreams, books, store, journal, findings, bend },
+    ...{ world, upstreams, books, store, watch, journal, findings, mutant },
     chance: chance.fork("replicas"),
   };
   const fleet = new Fleet(plan, parts);
   await fleet.start();
-  const outside = { clock: world, journal, chance: chance.fork("clients"), replica: () => fleet.pick() };
+  const bend = (body: Buffer): Buffer => mutant?.body?.(body) ?? body;
+  const outside = { bend, clock: world, journal, chance: chance.fork("clients"), replica: () => fleet.pick() };
   const clients = plan.clients.map((spec) => new VirtualClient(spec, outside));
   const ended = await runWorld(world, [fleet], plan.horizonMs + AFTERMATH_MS);
   if (!ended) findings.add("no leaks", "something still waits long after the last client");
-  checkAll({ plan, clients, upstreams, books, fleet, findings });
+  checkAll({ plan, clients, upstreams, books, fleet, store, watch, findings });
   for (const { rule, facts } of findings.all) journal.say("found", `${rule}: ${facts}`);
   return {
     seed: plan.seed,
     violations: findings.all,
     fingerprint: journal.fingerprint(),
     lines: journal.lines,
+    seen: seenIn(books, journal),
     counts: {
       requests: clients.reduce((sum, { visits }) => sum + visits.length, 0),
       calls: upstreams.invoice.lines.length,
       virtualMs: Math.round(world.elapsedMs),
     },
   };
+}
+
+/** Statuses, codes and events of a run. */
+function seenIn({ rows, recorded }: Books, { lines }: Journal): Record<string, number> {
+  const seen: Record<string, number> = {};
+  const add = (what: string): void => {
+    seen[what] = (seen[what] ?? 0) + 1;
+  };
+  for (const { row, attempts } of rows.values()) {
+    add(row.status);
+    if (row.error_code) add(row.error_code);
+    if (row.hedged) add("hedged");
+    if (row.rule && row.rule !== "chain") add(`by ${row.rule}`);
+    if (attempts.some(({ retry }) => retry)) add("retried");
+    if (row.fallback_depth > 0) add("fell over");
+  }
+  for (const { error_code: code } of recorded) add(`refused: ${code}`);
+  for (const line of lines) {
+    const event = /^\S+ r\d \S+ (opened|half_open|closed|cooled) /.exec(line)?.[1];
+    if (event) add(event);
+    else if (line.endsWith(" is killed")) add("killed");
+  }
+  return seen;
 }

@@ -60,6 +60,11 @@ export function requireUnbound(principal: Principal): void {
 /** For what keeps it running: circuits and the like. Throws permission_denied. */
 export function requireOperator(principal: Principal): void {
   requireUnbound(principal);
+  requireOperatorRole(principal);
+}
+
+/** The same for what may be bound to a tenant. */
+export function requireOperatorRole(principal: Principal): void {
   if (principal.role === "viewer")
     throw new GatewayError("permission_denied", "this needs the role operator or admin; this key is viewer");
 }

@@ -6,6 +6,7 @@ import { LIMITS } from "../core/limits.ts";
 import { consoleRoutes } from "./console.ts";
 import { deploymentRoutes } from "./deployments.ts";
 import { errorAnswer } from "./error-answer.ts";
+import { explainRoutes } from "./explain.ts";
 import { feedbackRoutes } from "./feedback.ts";
 import { healthRoutes } from "./health.ts";
 import { type LoopDelay, watchLoopDelay } from "./loop-delay.ts";
@@ -17,6 +18,7 @@ import { requestRoutes } from "./requests.ts";
 import { routeTable } from "./route-table.ts";
 import { spendRoutes } from "./spend.ts";
 import { statsRoutes } from "./stats.ts";
+import { whatIfRoutes } from "./what-if.ts";
 
 /** The control plane behind a port that is not its own: it answers what it is handed and never listens. */
 export interface ControlPlane {
@@ -98,6 +100,8 @@ function register(app: FastifyInstance, parts: ControlParts, loopDelay: LoopDela
   spendRoutes(app, parts);
   feedbackRoutes(app, parts);
   deploymentRoutes(app, parts);
+  explainRoutes(app, parts);
+  whatIfRoutes(app, parts);
   openApiRoutes(app, parts);
   if (parts.reload) reloadRoutes(app, parts, parts.reload);
   consoleRoutes(app, parts);

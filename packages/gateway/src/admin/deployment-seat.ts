@@ -120,7 +120,8 @@ function healthOf(details: HealthDetails): Omit<DeploymentState, keyof ReturnTyp
     p95_ms: details.p95Ms,
     ttft_p50_ms: details.ttftP50Ms,
     in_flight: details.inFlight,
-    hand: hand && { set: hand.set, until: time(hand.until), reason: hand.reason, by: hand.by },
+    hand:
+      hand && hand.set !== "free" ? { set: hand.set, until: time(hand.until), reason: hand.reason, by: hand.by } : null,
   };
 }
 

@@ -61,7 +61,7 @@ describe("deployments", () => {
   it("are told with all that is known of their health", async () => {
     const { get, board } = await started({
       ceilings: ({ name }) =>
-        name === "backup" ? [{ rpm: 100, tpm: 10_000 } as Ceiling, { rpm: 60, tpm: null } as Ceiling] : [],
+        name === "backup" ? [{ rpm: 60, tpm: null } as Ceiling, { rpm: 100, tpm: 10_000 } as Ceiling] : [],
       used: ({ rpm }) => (rpm === 100 ? 0.5 : 0.25),
     });
     fail(board, "backup", 5);

@@ -2,11 +2,13 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from "zod-openapi";
 import { authenticate } from "./auth.ts";
+import { explainedRequestShape } from "./explain-shapes.ts";
 import { errors, json } from "./openapi-answers.ts";
 import { deploymentPaths, feedbackPaths } from "./openapi-deployments.ts";
+import { explainPaths } from "./openapi-explain.ts";
 import type { ControlParts } from "./parts.ts";
 import { requestsQuery } from "./requests.ts";
-import { errorShape, requestPageShape, requestShape, spendShape } from "./shapes.ts";
+import { errorShape, requestPageShape, spendShape } from "./shapes.ts";
 import { spendQuery } from "./spend.ts";
 
 /** GET /admin/openapi.json: the admin API, described by the schemas that it checks its queries with. */
@@ -35,6 +37,7 @@ function description(parts: ControlParts): ZodOpenApiObject {
       "/admin/spend": { get: spend() },
       ...feedbackPaths(),
       ...deploymentPaths(),
+      ...explainPaths(),
       ...(parts.reload && { "/admin/config/reload": { post: reload() } }),
       "/admin/openapi.json": { get: itself() },
     },
@@ -60,7 +63,7 @@ function oneRequest(): ZodOpenApiOperationObject {
     operationId: "getRequest",
     summary: "One request with its attempts",
     requestParams: { path: z.object({ id: z.string() }) },
-    responses: { "200": json("The request.", requestShape), ...errors("401", "404") },
+    responses: { "200": json("The request.", explainedRequestShape), ...errors("401", "404") },
   };
 }
 

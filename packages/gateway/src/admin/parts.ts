@@ -1,10 +1,13 @@
 import type { FeedbackReport, FeedbackRow, Page, RequestRecord, SpendReport } from "@sluicegate/contract";
-import type { AdminKey, ConfigProblem, Snapshot } from "../config/snapshot.ts";
+import type { AdminKey, ConfigProblem, KeyEntry, Snapshot } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
+import type { ReadHealth } from "../core/health.ts";
 import type { Random } from "../core/random.ts";
 import type { FeedbackFilter, FeedbackQuery } from "../ledger/feedback-reads.ts";
 import type { LedgerReader, LedgerWriter, RequestFilter } from "../ledger/ledger.ts";
 import type { ProbeStanding } from "../probes/probe-loops.ts";
+import type { Deciding } from "../stages/decide-again.ts";
+import type { Runtime } from "../stages/plane.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ConsoleLinks } from "./console-links.ts";
@@ -46,6 +49,24 @@ export interface StoreState {
   state: "ok" | "degraded" | "down";
 }
 
+/** What decisions are taken with, for those who ask why, and what if. */
+export interface RoutingSeat {
+  /** What serves now. */
+  runtime(): Runtime;
+  health: ReadHealth;
+  /** A client key by its id, of the config or made since; null: there is none. */
+  key(id: string): KeyEntry | null;
+  /** Makes a config's text into what decisions are taken with, and serves nothing by it. To be closed by who asked. */
+  tryConfig(text: string): Promise<TriedConfig>;
+}
+
+/** A config that was looked at. */
+export interface TriedConfig {
+  /** Null: it has errors. */
+  runtime: (Deciding & { close(): void }) | null;
+  problems: readonly ConfigProblem[];
+}
+
 /** What came of reading the config again: `ok` false means that the old one still holds. */
 interface ReloadResult {
   ok: boolean;
@@ -76,6 +97,7 @@ export interface ControlParts {
   /** How the deployments that are probed for readiness stand, by name. */
   probes(): ReadonlyMap<string, ProbeStanding>;
   deployments: DeploymentSeat;
+  routing: RoutingSeat;
   store(): StoreState;
   /** Requests that wait for a place at a deployment. */
   queueDepth(): number;

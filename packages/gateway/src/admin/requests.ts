@@ -3,6 +3,7 @@ import { z } from "zod";
 import { GatewayError } from "../core/errors.ts";
 import type { RequestFilter } from "../ledger/ledger.ts";
 import { authenticate, tenantScope } from "./auth.ts";
+import { explanationOf } from "./explain.ts";
 import type { ControlParts } from "./parts.ts";
 import { readQuery } from "./query.ts";
 
@@ -31,7 +32,7 @@ export const requestsQuery = z.strictObject({
   cursor: z.string().describe("`next_cursor` of the page before.").optional(),
 });
 
-/** GET /admin/requests and /admin/requests/{id}: what went through the gateway, newest first. */
+/** GET /admin/requests and /admin/requests/{id}: what went through the gateway, newest first; one alone with its decision. */
 export function requestRoutes(app: FastifyInstance, parts: ControlParts): void {
   app.get("/admin/requests", async (request) => {
     const principal = authenticate(parts.adminKeys(), request.headers.authorization);
@@ -44,7 +45,9 @@ export function requestRoutes(app: FastifyInstance, parts: ControlParts): void {
     readQuery(z.strictObject({}), request.query);
     const record = await parts.reader.request(request.params.id);
     // Another tenant's request is answered as one that does not exist.
-    if (record && (principal.tenant === null || record.tenant === principal.tenant)) return record;
+    if (record && (principal.tenant === null || record.tenant === principal.tenant)) {
+      return { ...record, decision: explanationOf(parts, record) };
+    }
     throw new GatewayError(
       "not_found",
       "there is no such request; one that has just ended takes a moment to be listed",

@@ -3,6 +3,7 @@ import { VERSION } from "../version.ts";
 import { defineCheck } from "./check.ts";
 import { defineCircuits } from "./circuits.ts";
 import { type CliContext, processContext } from "./context.ts";
+import { defineExplain } from "./explain.ts";
 import { defineKeys } from "./keys.ts";
 import { defineModels } from "./models.ts";
 import { portOption } from "./options.ts";
@@ -12,6 +13,7 @@ import type { ServeOptions } from "./serve.ts";
 import { defineSimulator } from "./simulator.ts";
 import { defineSpend } from "./spend.ts";
 import { defineVersion } from "./version.ts";
+import { defineWhatIf } from "./what-if.ts";
 
 /**
  * The command line. A command's file holds its flags and its words; what it works with is imported when it runs, so
@@ -29,6 +31,8 @@ export function createProgram(context: CliContext = processContext()): Command {
     .addHelpText("after", "\nExample:\n  sluicegate serve --config sluicegate.yaml\n");
   defineServe(program);
   defineCheck(program, context);
+  defineExplain(program, context);
+  defineWhatIf(program, context);
   defineSchema(program, context);
   defineKeys(program, context);
   defineSpend(program, context);

@@ -11,6 +11,7 @@ function loadFull() {
   return loadText(fixture("full.yaml"), {
     variables: {
       OPENAI_API_KEY: "sk-openai",
+      ALERT_WEBHOOK: "https://hooks.slack.com/services/T/B/x",
       GROQ_API_KEY: "gsk-groq",
       ROUTE_TOKEN: "t1",
       TILL_KEY: "sg_till-7_0123456789abcdef",
@@ -169,6 +170,48 @@ describe("the full config of INTERFACE, cut to this build", () => {
     expect(payg?.prices[0]?.price).toMatchObject({ input: 3e9, cachedInput: 3e9, cacheWrite: 3e9, cacheWrite1h: 3e9 });
   });
 
+  test("what decides where a request goes", async () => {
+    const { snapshot } = await loadFull();
+    expect(snapshot).toMatchObject({
+      classifications: ["public", "internal", "confidential", "restricted"],
+      regions: new Map([["gulf", ["uae-north", "qatar-central"]]]),
+      taskClasses: ["reasoning", "classification", "extraction"],
+      flags: { provider: "env", prefix: "BANK_FLAG_" },
+      gateway: { gate: { kind: "command", command: "./evals.sh", timeoutMs: 600_000 } },
+      state: { kind: "redis" },
+      alerts: [{ format: "slack", kinds: ["breaker_opened", "model_drift"] }],
+    });
+    expect(snapshot?.rules.map(({ name, priority, mode }) => [name, priority, mode])).toEqual([
+      ["restricted-stays-onshore", 10, "enforce"],
+      ["cheap-classification", 20, "shadow"],
+    ]);
+    expect(snapshot?.deployments.get("gpt-uae-ptu")).toMatchObject({
+      ...{ expectedLatencyMs: 700, maxClassification: "restricted", tenants: ["wholesale"] },
+      limits: { rpm: 500, tpm: 150_000, concurrency: 64, floors: new Map([["wholesale", { rpm: null, tpm: 50_000 }]]) },
+      breaker: {
+        ...{ consecutive: 4, errorRate: 0.4, minRequests: 6, windowMs: 30_000 },
+        ...{ latencyFactor: 2.5, recoveryMs: 20_000, probes: 2 },
+      },
+    });
+    expect(snapshot?.routes.get("default")).toMatchObject({
+      ...{ strategy: "cheapest", latencySloMs: 2_000, health: { errorCeiling: 0.2, windowMs: 30_000 } },
+      tenantOverrides: new Map([["retail", ["gpt-uae-payg"]]]),
+      canary: [{ deployment: "sim/next", percent: 5, variant: "next", flag: "route-canary-next" }],
+      complexity: {
+        cheap: { kind: "alias", name: "fast" },
+        capable: { kind: "deployment", name: "gpt-uae-ptu" },
+        ...{ shortChars: 100, longChars: 1_000, tools: 2, cut: 0.6, budgetMs: 40 },
+        classifier: { kind: "alias", alias: "onshore" },
+      },
+      slowStream: { tokensPerSecond: 5, windowMs: 8_000, abort: true },
+      hedge: { after: 300, maxExtra: 0.05 },
+      ...{ whenAllOpen: "least_bad", whenAllCooling: "refuse", contextFallback: true, affinity: "session" },
+      queue: { maxWaitMs: 2_000, maxDepth: 50, on: ["concurrency", "rate"] },
+    });
+    expect(snapshot?.routes.get("fast")).toMatchObject({ strategy: "weighted", weights: [0.9, 0.1, 0] });
+    expect(snapshot?.providers.get("openai")?.limits).toEqual({ rpm: 10_000, tpm: 2_000_000, concurrency: null });
+  });
+
   test("routes, tenants, keys", async () => {
     const { snapshot } = await loadFull();
     expect(snapshot?.routes.get("default")).toMatchObject({
@@ -184,8 +227,8 @@ describe("the full config of INTERFACE, cut to this build", () => {
         deny: ["onshore", "openai/gpt-4o-mini-2024-07-18"],
       },
       require: ["classification"],
-      defaults: { classification: "internal", residency: null },
-      allow: [],
+      defaults: { classification: "internal", residency: "gulf" },
+      allow: ["hedge", "priority_high"],
       teams: ["payments"],
       applications: ["bot"],
     });

@@ -96,6 +96,7 @@ function swapLines(text: string, a: number, b: number): string {
 
 const variables = {
   OPENAI_API_KEY: "sk-openai",
+  ALERT_WEBHOOK: "https://hooks.slack.com/services/T/B/x",
   GROQ_API_KEY: "gsk",
   ROUTE_TOKEN: "t1",
   TILL_KEY: "sg_till-7_0123456789",

@@ -154,7 +154,7 @@ tenants: { t: { models: "*" } }
     const loaded = await loadText(text, { allowMissingSecrets: true });
     expect(loaded.snapshot?.routes.get("r")?.complexity).toBeNull();
     expect(lines(loaded)).toContainEqual(
-      "3:45 warning routes.r.complexity: `complexity` is not used, because `lost` was left out",
+      "3:43 warning routes.r.complexity: `complexity` is not used, because `lost` was left out",
     );
     expect(loaded.snapshot?.routes.get("s")?.tenantOverrides.get("t")).toEqual([]);
   });

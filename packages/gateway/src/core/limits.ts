@@ -59,6 +59,10 @@ export const LIMITS = {
   smallOutputTokensDefault: 8,
   /** Readiness probes running at once. */
   probesAtOnce: 16,
+  /** Recorded requests that a what-if takes again, and what it keeps of them: ways in which they change, and latencies. */
+  whatIfRowsMax: 100_000,
+  whatIfGroupsMax: 1_000,
+  whatIfSamplesMax: 10_000,
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
 } as const;

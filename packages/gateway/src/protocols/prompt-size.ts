@@ -24,13 +24,39 @@ function lastChars(body: Fields): number {
     if (!Array.isArray(turns)) continue;
     for (let i = turns.length - 1; i >= 0; i--) {
       const turn: unknown = turns[i];
-      if (!isObject(turn) || (turn["role"] !== "user" && turn["role"] !== undefined)) continue;
+      if (!isObject(turn) || !isUsers(turn)) continue;
       const chars = textIn(turn["content"] ?? turn["parts"]);
       if (chars > 0) return chars;
     }
     return 0;
   }
   return textIn(body["prompt"]);
+}
+
+/** The last message of the user's that holds text, whole; empty when there is none. */
+export function lastUserText({ body }: Pick<Call, "body">): string {
+  for (const key of TURNS) {
+    const turns = body[key];
+    if (typeof turns === "string") return turns;
+    if (!Array.isArray(turns)) continue;
+    const turn: unknown = turns.findLast(
+      (one: unknown) => isObject(one) && isUsers(one) && textIn(one["content"] ?? one["parts"]) > 0,
+    );
+    return isObject(turn) ? textsIn(turn["content"] ?? turn["parts"]).join("\n") : "";
+  }
+  return textsIn(body["prompt"]).join("\n");
+}
+
+function isUsers(turn: Fields): boolean {
+  return turn["role"] === "user" || turn["role"] === undefined;
+}
+
+function textsIn(content: unknown): string[] {
+  if (typeof content === "string") return [content];
+  if (!Array.isArray(content)) return [];
+  return content
+    .map((part: unknown) => (isObject(part) ? part["text"] : part))
+    .filter((text: unknown) => typeof text === "string");
 }
 
 /** A text, or the texts among parts. */

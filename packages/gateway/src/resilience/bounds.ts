@@ -9,3 +9,5 @@ export const PROBE_MS_MAX = 900_000;
 export const PROBE_ASK_MS_MAX = 250;
 /** While another's probe is out, how soon a call may ask again. */
 export const PROBE_LOOK_MS = 1_000;
+/** When nobody knows when: epoch ms that is still a date, and a number in JSON. */
+export const NEVER_MS = 8.64e15;

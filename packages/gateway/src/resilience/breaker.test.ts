@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { advance, type Breaker, type BreakerEvent, CLOSED, rampOf, trips } from "./breaker.ts";
+import { advance, type Breaker, type BreakerEvent, CLOSED, type Hand, rampOf, trips } from "./breaker.ts";
 
 const CONFIG = {
   ...{ consecutive: 5, errorRate: 0.5, minRequests: 5, windowMs: 60_000 },
@@ -13,7 +13,7 @@ function through(events: readonly (BreakerEvent & { at: number })[], config = CO
 }
 
 const tripped = { kind: "tripped", why: "consecutive", at: 0 } as const;
-const hand = (set: "open" | "closed", until: number) => ({ set, until, reason: null, by: "ada", term: 1 });
+const hand = (set: Hand["set"], until: number) => ({ set, until, reason: null, by: "ada", term: 1 });
 
 describe("a circuit opens", () => {
   it.each([
@@ -81,7 +81,9 @@ describe("by hand", () => {
     expect(advance(open, { kind: "probe_out" }, CONFIG, 600_000).circuit).toBe("half_open");
     const endless = through([{ kind: "forced", hand: hand("open", Number.POSITIVE_INFINITY), at: 0 }]);
     expect(advance(endless, { kind: "probe_out" }, CONFIG, 1e12)).toBe(endless);
-    expect(advance(endless, { kind: "released" }, CONFIG, 1e12)).toEqual(CLOSED);
+    const freed = advance(endless, { kind: "forced", hand: hand("free", Number.POSITIVE_INFINITY) }, CONFIG, 1e12);
+    expect(freed).toMatchObject({ circuit: "closed", closedAt: null });
+    expect(advance(freed, { kind: "tripped", why: "error_rate" }, CONFIG, 1e12).circuit).toBe("open");
   });
 
   it("it is held closed for a time, whatever fails", () => {
@@ -100,12 +102,11 @@ describe("whatever happens", () => {
       { kind: "probe_well" },
       { kind: "probe_failed" },
       { kind: "probe_lost" },
-      { kind: "released" },
     ),
     fc.record({
       kind: fc.constant("forced" as const),
       hand: fc.record({
-        ...{ set: fc.constantFrom("open" as const, "closed" as const), until: fc.nat(200_000) },
+        ...{ set: fc.constantFrom<Hand["set"]>("open", "closed", "free"), until: fc.nat(200_000) },
         ...{ reason: fc.constant(null), by: fc.constant("ada"), term: fc.constant(1) },
       }),
     }),
@@ -143,7 +144,7 @@ describe("whatever happens", () => {
           const next = advance(breaker, what, CONFIG, now);
           if (breaker.circuit !== "closed" && next.circuit === "closed") {
             const byProbe = what.kind === "probe_well" && breaker.circuit === "half_open";
-            const byHand = what.kind === "released" || (what.kind === "forced" && what.hand.set === "closed");
+            const byHand = what.kind === "forced" && what.hand.set !== "open";
             expect(byProbe || byHand).toBe(true);
           }
           breaker = next;

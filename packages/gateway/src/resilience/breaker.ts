@@ -4,11 +4,12 @@ import type { Circuit } from "../core/health.ts";
 import type { OpenedFor } from "./shared-board.ts";
 
 /** Windows in a row that have to be slow before it is called sustained (ruling 5). */
-export const SLOW_WINDOWS = 3;
+const SLOW_WINDOWS = 3;
 
-/** A setting by hand. Times are monotonic ms, Infinity: until somebody changes it. */
+/** What a hand last did. Times are monotonic ms, Infinity: until somebody changes it. */
 export interface Hand {
-  set: "open" | "closed";
+  /** Held open, held closed, or closed and left to itself. */
+  set: "open" | "closed" | "free";
   until: number;
   reason: string | null;
   by: string;
@@ -27,6 +28,7 @@ export interface Breaker {
   readonly probesWell: number;
   /** When it closed after having been open; null: it was not, or long ago. */
   readonly closedAt: number | null;
+  /** The last one, also when it no longer holds. */
   readonly hand: Hand | null;
 }
 
@@ -64,9 +66,7 @@ export type BreakerEvent =
   | { kind: "probe_failed" }
   /** It told nothing: its client left, or the failure was not the deployment's. */
   | { kind: "probe_lost" }
-  | { kind: "forced"; hand: Hand }
-  /** By hand: closed, and left to itself. */
-  | { kind: "released" };
+  | { kind: "forced"; hand: Hand };
 
 /** What the trip rules look at. */
 export interface TripFacts {
@@ -89,7 +89,7 @@ export function trips(config: BreakerConfig, facts: TripFacts): OpenedFor | null
 
 /** Whether a hand holds it now. */
 export function isHeld(breaker: Breaker, now: number): boolean {
-  return breaker.hand !== null && breaker.hand.until > now;
+  return breaker.hand !== null && breaker.hand.set !== "free" && breaker.hand.until > now;
 }
 
 /** The next state (pure). An event that cannot happen in a state leaves it as it is. */
@@ -97,11 +97,9 @@ export function advance(breaker: Breaker, event: BreakerEvent, config: BreakerCo
   switch (event.kind) {
     case "forced":
       return forced(event.hand, now);
-    case "released":
-      return CLOSED;
     case "tripped":
       if (breaker.circuit !== "closed" || isHeld(breaker, now)) return breaker;
-      return opened(now, config, event.why);
+      return opened(breaker, config, event.why, now);
     case "probe_out":
       if (breaker.circuit === "closed" || breaker.until > now) return breaker;
       return { ...breaker, circuit: "half_open" };
@@ -110,7 +108,7 @@ export function advance(breaker: Breaker, event: BreakerEvent, config: BreakerCo
       return wentWell(breaker, config, now);
     case "probe_failed":
       if (breaker.circuit !== "half_open") return breaker;
-      return { ...opened(now, config, "probe"), openedAt: breaker.openedAt };
+      return { ...opened(breaker, config, "probe", now), openedAt: breaker.openedAt };
     case "probe_lost":
       if (breaker.circuit !== "half_open") return breaker;
       return { ...breaker, circuit: "open", until: now };
@@ -126,17 +124,17 @@ export function rampOf({ circuit, closedAt }: Breaker, config: BreakerConfig, no
 /** With less, nobody would find out that it is well. */
 const RAMP_MIN = 0.1;
 
-function opened(now: number, config: BreakerConfig, why: OpenedFor): Breaker {
-  return { ...CLOSED, circuit: "open", openedAt: now, until: now + config.recoveryMs, why };
+function opened({ hand }: Breaker, config: BreakerConfig, why: OpenedFor, now: number): Breaker {
+  return { ...CLOSED, circuit: "open", openedAt: now, until: now + config.recoveryMs, why, hand };
 }
 
 function wentWell(breaker: Breaker, config: BreakerConfig, now: number): Breaker {
   const probesWell = breaker.probesWell + 1;
-  if (probesWell >= config.probes) return { ...CLOSED, closedAt: now };
+  if (probesWell >= config.probes) return { ...CLOSED, closedAt: now, hand: breaker.hand };
   return { ...breaker, circuit: "open", until: now, probesWell };
 }
 
 function forced(hand: Hand, now: number): Breaker {
-  if (hand.set === "closed") return { ...CLOSED, hand };
+  if (hand.set !== "open") return { ...CLOSED, hand };
   return { ...CLOSED, circuit: "open", openedAt: now, until: hand.until, why: "hand", hand };
 }

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BREAKER, call, now, oneBoard, outcome } from "../../test/support/health-boards.ts";
 import { UNKNOWN_HEALTH } from "../core/health.ts";
+import { NEVER_MS } from "./bounds.ts";
 import type { HealthBoard, HealthEvent } from "./health-board.ts";
 import type { Permit } from "./permit.ts";
 
@@ -268,6 +269,22 @@ describe("a slow deployment", () => {
     ]);
   });
 
+  it("is not one that is asked for longer answers", () => {
+    const { clock, board } = oneBoard();
+    const write = (count: number, tokens: number, msPerToken: number): void => {
+      for (let i = 0; i < count; i++) {
+        call(board, null, { latencyMs: 300 + tokens * msPerToken, outputTokens: tokens });
+        clock.advance(3_000);
+      }
+    };
+    write(200, 20, 8);
+    write(100, 2_000, 8);
+    expect(board.read("a")).toMatchObject({ degraded: false, circuit: "closed" });
+    expect(board.read("a").p50Ms).toBeGreaterThan(10_000);
+    write(80, 2_000, 80);
+    expect(board.read("a").degraded || board.read("a").circuit === "open").toBe(true);
+  });
+
   it("is one that half of its streams crawl from; that never opens it", () => {
     const { board } = oneBoard();
     for (let i = 0; i < 20; i++) call(board, null, { ttftMs: 100, slow: i % 2 === 0 });
@@ -304,7 +321,9 @@ describe("by hand", () => {
     const { clock, board } = oneBoard();
     board.force("a", "open", { by: "ada" });
     clock.advance(1e9);
-    expect(now(board.permit("a"))).toMatchObject({ ok: false, why: "open", retryAtMs: Number.POSITIVE_INFINITY });
+    expect(now(board.permit("a"))).toMatchObject({ ok: false, why: "open", retryAtMs: NEVER_MS });
+    expect(JSON.parse(JSON.stringify(board.read("a")))).toEqual(board.read("a"));
+    expect(board.details("a").hand?.until).toBeNull();
     expect(board.force("a", "close", { by: "ada" })).toMatchObject({ circuit: "closed", ramp: 1 });
     expect(call(board, null)).toBeNull();
   });
@@ -482,6 +501,8 @@ describe("whatever happens", () => {
           expect(board.read("a").circuit === "half_open").toBe(probe !== null);
         }
         for (const permit of [...open]) end(permit, null, { neutral: true });
+        // The place of a failed probe is given back a little later.
+        clock.advance(1_000);
         expect([board.read("a").inFlight, clock.timers]).toEqual([0, 0]);
         clock.advance(3_600_000);
         const last = now(board.permit("a"));

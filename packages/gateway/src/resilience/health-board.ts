@@ -4,8 +4,8 @@ import type { Clock } from "../core/clock.ts";
 import { type HealthFacts, UNKNOWN_HEALTH } from "../core/health.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
-import { HEALTH_KEYS_MAX, PROBE_LOOK_MS } from "./bounds.ts";
-import { advance, type Breaker, type BreakerEvent, breaks, trips } from "./breaker.ts";
+import { HEALTH_KEYS_MAX, NEVER_MS, PROBE_LOOK_MS } from "./bounds.ts";
+import { advance, type Breaker, type BreakerEvent, breaks, type Hand, trips } from "./breaker.ts";
 import { CallPermit, UNCOUNTED } from "./call-permit.ts";
 import { type CoolingClass, cools, longest } from "./cooldown.ts";
 import { detailsOf, type HealthDetails } from "./health-details.ts";
@@ -39,6 +39,8 @@ export class HealthBoard {
   readonly #clock: Clock;
   readonly #shared: SharedBoard;
   readonly #id: string;
+  /** Makes this replica's versions unlike the others': of two at once the store keeps one, and its writer hears of it. */
+  readonly #fraction: number;
   readonly #keys = new Map<string, KeyHealth>();
   readonly #listeners = new Set<(event: HealthEvent) => void>();
   readonly #stopListening: () => void;
@@ -50,6 +52,7 @@ export class HealthBoard {
     this.#clock = clock;
     this.#shared = shared;
     this.#id = newId("rep", clock, random);
+    this.#fraction = random.float();
     this.#stopListening = shared.listen((key, record) => this.#receive(key, record));
   }
 
@@ -60,10 +63,12 @@ export class HealthBoard {
   follow(configs: ReadonlyMap<string, BreakerConfig>, spanMs = 0): void {
     this.#configs = configs;
     this.#spanMs = spanMs;
+    const now = this.#clock.monotonic();
     for (const health of this.#keys.values()) {
       const config = configs.get(health.key);
       health.orphaned = config === undefined;
       if (config) health.reconfigure(config, spanMs);
+      health.reloadedAt = now;
       this.#liftOne(health, "model_not_found");
       this.#forgetIfIdle(health);
     }
@@ -122,11 +127,10 @@ export class HealthBoard {
       health.forget(what === "reset");
       health.lifted = health.term + 1;
     }
+    const set = what === "open" ? "open" : what === "close" && forMs !== undefined ? "closed" : "free";
     const until = forMs === undefined ? Number.POSITIVE_INFINITY : now + forMs;
-    const set = what === "open" ? ("open" as const) : ("closed" as const);
-    const hand = { set, until, reason: reason ?? null, by, term: health.term + 1 };
-    const held = what === "open" || (what === "close" && forMs !== undefined);
-    this.#advance(health, held ? { kind: "forced", hand } : { kind: "released" }, now, "hand");
+    const hand: Hand = { set, until, reason: reason ?? null, by, term: health.term + 1 };
+    this.#advance(health, { kind: "forced", hand }, now, "hand");
     this.#publishTerm(health);
     return this.read(key);
   }
@@ -147,20 +151,13 @@ export class HealthBoard {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells the others again what is still true: for when the store was lost and is back. */
-  republish(): void {
-    for (const health of this.#keys.values()) {
-      if (health.version > 0) this.#shared.publish(health.key, this.#record(health));
-    }
-  }
-
   /** Stops listening, and gives up probes' places. */
   close(): void {
     this.#stopListening();
     for (const health of this.#keys.values()) this.#dropProbe(health);
   }
 
-  readonly #epoch = (at: number): number => at + this.#clock.now() - this.#clock.monotonic();
+  readonly #epoch = (at: number): number => Math.min(NEVER_MS, at + this.#clock.now() - this.#clock.monotonic());
 
   #guarded(health: KeyHealth): Permit | NoPermit | Promise<Permit | NoPermit> {
     const now = this.#clock.monotonic();
@@ -174,11 +171,11 @@ export class HealthBoard {
     const until = Math.max(breaker.until, cooling?.until ?? 0);
     if (until > now) return this.#no("open", until, cooling?.kind ?? null);
     if (health.probe || health.askAt > now) return this.#no("probing", now + PROBE_LOOK_MS, null);
-    return this.#askForProbe(health, now);
+    return this.#askForProbe(health);
   }
 
-  #askForProbe(health: KeyHealth, now: number): Permit | NoPermit | Promise<Permit | NoPermit> {
-    const place: ProbePlace = { since: now, stopRenewing: () => {} };
+  #askForProbe(health: KeyHealth): Permit | NoPermit | Promise<Permit | NoPermit> {
+    const place: ProbePlace = { stopRenewing: () => {} };
     health.probe = place;
     const leased = askForProbe(this.#shared, this.#clock, health.key);
     if (typeof leased === "boolean") return this.#leased(health, place, leased);
@@ -221,13 +218,12 @@ export class HealthBoard {
     if (health.orphaned) this.#forgetIfIdle(health);
   };
 
-  #well(call: CallPermit, { latencyMs, ttftMs, slow }: CallOutcome, probes: boolean): void {
+  #well(call: CallPermit, outcome: CallOutcome, probes: boolean): void {
     const { health } = call;
     if (probes) this.#endProbe(health, "probe_well");
     else if (call.generation !== health.generation) return;
     const now = this.#clock.monotonic();
-    const rolled = health.well(now, latencyMs, ttftMs, slow === true);
-    if (rolled) this.#trip(health, now);
+    if (health.well(now, outcome)) this.#trip(health, now);
   }
 
   #failed(call: CallPermit, probes: boolean): void {
@@ -302,7 +298,7 @@ export class HealthBoard {
   }
 
   #publish(health: KeyHealth): void {
-    health.version++;
+    health.version = Math.floor(health.version) + 1 + this.#fraction;
     this.#shared.publish(health.key, this.#record(health));
   }
 
@@ -323,10 +319,10 @@ export class HealthBoard {
     const merged = mergeRecord(health, record, now, now - this.#clock.now());
     if (merged.breaker) {
       this.#dropProbe(health);
-      this.#become(health, merged.breaker, now, merged.breaker.hand ? "hand" : "elsewhere");
+      this.#become(health, merged.breaker, now, merged.breaker.why === "hand" ? "hand" : "elsewhere");
     }
     if (merged.cooled) this.#emit("cooled", health, merged.cooled, "elsewhere");
-    if (merged.answer) this.#publishTerm(health);
+    if (merged.answer) this.#publish(health);
   }
 
   #emit(kind: HealthEvent["kind"], { key }: KeyHealth, why: HealthEvent["why"], by: HealthEvent["by"]): void {

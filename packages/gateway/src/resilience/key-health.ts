@@ -5,13 +5,18 @@ import { type Cooldowns, type CoolingClass, cooldownMs, longest, noCooldowns } f
 import { LatencyHistory, type SlowRule } from "./latency-history.ts";
 import { quantile } from "./latency-sketch.ts";
 import { OutcomeWindow } from "./outcome-window.ts";
+import type { CallOutcome } from "./permit.ts";
 
 /** Quantiles are this old at most, ms: they cost more than a request has for them. */
 const FIGURES_MS = 1_000;
 
+/** An answer takes as long as so many tokens before its first one: what its length is held against. */
+const PACE_TOKENS = 50;
+/** Figures that are only shown are not judged. */
+const SHOWN: SlowRule = { windowMs: 60_000, factor: Number.POSITIVE_INFINITY, minSamples: 1 };
+
 /** A probe's place: taken while the others are asked, and until its call is over. */
 export interface ProbePlace {
-  since: number;
   stopRenewing: () => void;
 }
 
@@ -49,15 +54,19 @@ export class KeyHealth {
   /** Of the last record, own or not; 0: there never was one. */
   version = 0;
   term = 0;
+  /** When the config was last read. */
+  reloadedAt = Number.NEGATIVE_INFINITY;
   lifted = 0;
 
   #streak = 0;
   #strikes = 0;
   #spanMs: number;
   #outcomes: OutcomeWindow | null = null;
-  /** Whole answers, first outputs of streams, whole streams. Apart: a change of their mix is no slowness. */
-  #answers: LatencyHistory | null = null;
+  /** What is judged: first outputs of streams, and the pace of whole answers. Apart: a change of their mix is no slowness. */
   #firsts: LatencyHistory | null = null;
+  #paces: LatencyHistory | null = null;
+  /** What is shown: whole answers, whole streams. */
+  #answers: LatencyHistory | null = null;
   #streams: LatencyHistory | null = null;
   #figures: Figures | null = null;
 
@@ -83,19 +92,21 @@ export class KeyHealth {
     this.#spanMs = spanMs;
   }
 
-  /** A call went well. True when a latency window ended with it. */
-  well(now: number, latencyMs: number, ttftMs: number | null, slow: boolean): boolean {
+  /** A call went well. True when a window of what is judged ended with it. */
+  well(now: number, { latencyMs, ttftMs, outputTokens = 0, slow = false }: CallOutcome): boolean {
     this.#streak = 0;
     this.#strikes = 0;
     this.#counted().add(now, false, slow);
     const rule = this.#rule();
     if (ttftMs === null) {
       this.#answers ??= new LatencyHistory();
-      return this.#answers.add(now, latencyMs, rule);
+      this.#answers.add(now, latencyMs, SHOWN);
+      this.#paces ??= new LatencyHistory();
+      return this.#paces.add(now, (latencyMs * PACE_TOKENS) / (PACE_TOKENS + outputTokens), rule);
     }
     this.#firsts ??= new LatencyHistory();
     this.#streams ??= new LatencyHistory();
-    this.#streams.add(now, latencyMs, rule);
+    this.#streams.add(now, latencyMs, SHOWN);
     return this.#firsts.add(now, ttftMs, rule);
   }
 
@@ -141,7 +152,7 @@ export class KeyHealth {
       this.generation++;
       this.#streak = 0;
       if (breaker.why === "latency") {
-        this.#answers?.accept(now);
+        this.#paces?.accept(now);
         this.#firsts?.accept(now);
       }
       // While open, admin and explain want to see what opened it.
@@ -164,15 +175,16 @@ export class KeyHealth {
     this.#figures = null;
     this.lift(null);
     if (!withLatency) return;
-    this.#answers = null;
     this.#firsts = null;
+    this.#paces = null;
+    this.#answers = null;
     this.#streams = null;
   }
 
   /** What the trip rules look at. */
   tripFacts(now: number): TripFacts {
     const { calls, failures } = this.#counted().counts(now);
-    const slowWindows = Math.max(this.#answers?.slowWindows ?? 0, this.#firsts?.slowWindows ?? 0);
+    const slowWindows = Math.max(this.#paces?.slowWindows ?? 0, this.#firsts?.slowWindows ?? 0);
     return { streak: this.#streak, calls, failures, slowWindows };
   }
 
@@ -202,7 +214,7 @@ export class KeyHealth {
       saturation: this.saturation,
       ramp: rampOf(breaker, config, now),
       degraded:
-        slow ||
+        figures.slow ||
         (counts.calls >= config.minRequests && counts.slow > 0 && counts.slow >= config.errorRate * counts.calls),
     };
   }
@@ -212,7 +224,7 @@ export class KeyHealth {
     if (this.#figures && now - this.#figures.at < FIGURES_MS) return this.#figures;
     const rule = this.#rule();
     const whole = [...(this.#answers?.recent() ?? []), ...(this.#streams?.recent() ?? [])];
-    const slow = [this.#answers, this.#firsts].some(
+    const slow = [this.#paces, this.#firsts].some(
       (history) => history !== null && (history.slowWindows > 0 || history.isSlowNow(now, rule)),
     );
     this.#figures = {

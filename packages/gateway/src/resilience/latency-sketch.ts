@@ -2,7 +2,7 @@
 const GROWTH = 1.125;
 const PER_BUCKET = 1 / Math.log(GROWTH);
 /** Buckets of a sketch. */
-export const SKETCH_BUCKETS = 130;
+const SKETCH_BUCKETS = 130;
 
 /** Counts by latency. Sums of sketches are sketches. */
 export type Sketch = Uint32Array;

@@ -12,6 +12,7 @@ export interface CallOutcome {
   ttftMs: number | null;
   /** Of the whole call, ms. */
   latencyMs: number;
+  /** Of a whole answer, reasoning included: a long answer is not a slow one. Absent: not known. */
   outputTokens?: number;
   /** A stream slower than its route wants. */
   slow?: boolean;
@@ -30,7 +31,7 @@ export interface Permit {
 export interface NoPermit {
   readonly ok: false;
   readonly why: "open" | "cooling" | "probing";
-  /** Epoch ms at which to ask again; Infinity: nobody knows. */
+  /** Epoch ms at which to ask again; NEVER_MS: nobody knows. */
   readonly retryAtMs: number;
   /** What cools it; null: it does not cool. */
   readonly class: ErrorClass | null;

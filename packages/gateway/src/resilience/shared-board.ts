@@ -1,10 +1,11 @@
 import type { Circuit } from "../core/health.ts";
 import type { CoolingClass } from "./cooldown.ts";
 
-/** A circuit that somebody has set by hand, as replicas tell each other. */
+/** What a hand last did to a circuit, as replicas tell each other. */
 export interface HandRecord {
-  set: "open" | "closed";
-  /** Epoch ms; null: until somebody changes it. */
+  /** Held open, held closed, or closed and left to itself. */
+  set: "open" | "closed" | "free";
+  /** Epoch ms, also when that is past; null: until somebody changes it. */
   until: number | null;
   reason: string | null;
   /** Who. */
@@ -28,13 +29,13 @@ export interface BoardRecord {
   hand: HandRecord | null;
   /** Moves with the circuit and with settings by hand, and not with cooldowns. */
   term: number;
-  /** The term in which a hand last ended all cooldowns: those of older ones mean nothing. */
+  /** The last term known to its writer in which a hand ended all cooldowns. */
   lifted: number;
   /** How often the credential is known to have changed. */
   credentials: number;
   /** The replica that wrote it. */
   by: string;
-  /** Higher than that of every record of this key that its writer had seen. */
+  /** Higher than that of every record of this key that its writer had seen. No two writers' are the same. */
   version: number;
 }
 
@@ -43,7 +44,10 @@ export type OpenedFor = "consecutive" | "error_rate" | "latency" | "probe" | "ha
 
 /** How replicas share health. Lost, it is silent: the local view goes on. */
 export interface SharedBoard {
-  /** Tells the others, and those that come later as long as the record says something. Never throws, never waits. */
+  /**
+   * Tells the others, and those that come later; of two records under a key the one with the higher version stays. What the
+   * store did not hear while it was lost it hears when it is back. Never throws, never waits.
+   */
   publish(key: string, record: BoardRecord): void;
   /** Calls `fn` with what is known now and with every record from then on, own ones included; null: forgotten. Returns what ends it. */
   listen(fn: (key: string, record: BoardRecord | null) => void): () => void;

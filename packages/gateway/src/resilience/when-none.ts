@@ -1,10 +1,11 @@
 import type { ErrorClass } from "@sluicegate/contract";
 import type { Route } from "../config/snapshot.ts";
+import { NEVER_MS } from "./bounds.ts";
 
 /** Why one deployment of a chain may not be called now. */
 export interface HopStanding {
   why: "open" | "probing" | "cooling";
-  /** Epoch ms at which it may be tried; Infinity: nobody knows. */
+  /** Epoch ms at which it may be tried; NEVER_MS: nobody knows. */
   retryAtMs: number;
   /** What cools it. */
   class: ErrorClass | null;
@@ -67,7 +68,7 @@ export function whenNone(facts: NoneFacts): WhenNone {
   return {
     do: "refuse",
     code: limited ? "rate_limit_exceeded" : "no_healthy_deployment",
-    retryAfterMs: Number.isFinite(soonest) ? Math.max(WAIT_MS_MIN, soonest - nowMs) : UNKNOWN_MS,
+    retryAfterMs: soonest < NEVER_MS ? Math.max(WAIT_MS_MIN, soonest - nowMs) : UNKNOWN_MS,
   };
 }
 
@@ -79,7 +80,7 @@ function leastBad(hops: readonly (HopStanding | null)[]): number {
   let best = -1;
   let bestHop: HopStanding | null = null;
   for (const [index, hop] of hops.entries()) {
-    if (!hop || hop.why === "cooling" || hop.retryAtMs === Number.POSITIVE_INFINITY) continue;
+    if (!hop || hop.why === "cooling" || hop.retryAtMs >= NEVER_MS) continue;
     const better =
       !bestHop ||
       hop.errorRate < bestHop.errorRate ||

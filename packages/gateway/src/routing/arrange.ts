@@ -3,10 +3,9 @@ import type { Way } from "./decide.ts";
 import type { DecideInput, Kept } from "./decision.ts";
 import { type HealthView, isAtEase, isWell, orderedByHealth } from "./order-by-health.ts";
 import { drawOf } from "./stable-hash.ts";
-import { type Ranked, ranked } from "./strategies.ts";
+import { IN_ORDER, type Ranked, ranked } from "./strategies.ts";
 
 const ALONE = "the only one left";
-const IN_ORDER = "in the order of the chain";
 /** Salt of the draw by which a recovering deployment takes a call; those of deployments count from 0. */
 const RAMP = 2_000;
 

@@ -116,3 +116,12 @@ export function recordedHealth({ health, at }: Pick<RouteFacts, "health" | "at">
     degraded: known.degraded === true,
   };
 }
+
+/** Whether what a row holds are facts: those of an older build say less, and rows of the gateway's own calls say none. */
+export function isRouteFacts(facts: Record<string, unknown> | null): facts is Record<string, unknown> & RouteFacts {
+  if (facts === null) return false;
+  const texts = ["revision", "alias", "operation", "dialect", "tenant"].every(
+    (name) => typeof facts[name] === "string",
+  );
+  return texts && ["at", "draw", "input_tokens"].every((name) => typeof facts[name] === "number");
+}

@@ -1,5 +1,5 @@
 import type { Route, Strategy } from "../config/snapshot.ts";
-import { ratesFor } from "../core/money.ts";
+import { type Price, ratesFor } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { RouteFacts } from "./facts.ts";
 import { type Known, latencyOf, observed, scoreOf } from "./health-score.ts";
@@ -25,6 +25,12 @@ export interface Ordering {
 const EXPLORED_SHARE = 0.05;
 /** Output tokens of a request that sets no cap, where prices are compared. */
 const OUTPUT_TOKENS_USUAL = 500;
+/** Nano-USD per million tokens in a USD per token. */
+const NANO_PER_MILLION = 1e15;
+const INFINITE = Number.POSITIVE_INFINITY;
+/** The reason of the strategy that looks at nothing. */
+export const IN_ORDER = "in the order of the chain";
+const UNKNOWN_PACE = "its latency is not known yet";
 /** Salts of the draws that are not made for one deployment; those count from 0. */
 const EXPLORE = 1_000;
 const EXPLORE_WHICH = 1_001;
@@ -34,17 +40,14 @@ export function ranked(strategy: Strategy, chain: readonly Known[], ordering: Or
   return STRATEGIES[strategy](chain, ordering);
 }
 
+// Reasons are words that are made once: requests are ordered far more often than anybody reads why.
 const STRATEGIES: Readonly<Record<Strategy, (chain: readonly Known[], ordering: Ordering) => Ranked[]>> = {
-  ordered: (chain) => chain.map((known) => ({ ...known, reason: "in the order of the chain" })),
+  ordered: (chain) => chain.map(({ deployment, health }) => ({ deployment, health, reason: IN_ORDER })),
   weighted: (chain, { facts, weights }) =>
     sampled(
-      chain.map((known) => {
-        const weight = weights?.get(known.deployment.name) ?? 1;
-        return {
-          ...known,
-          score: weight,
-          reason: weight > 0 ? `drawn by weight ${weight}` : "weight 0: as a fallback",
-        };
+      chain.map(({ deployment, health }) => {
+        const score = weights?.get(deployment.name) ?? 1;
+        return { deployment, health, score, reason: score > 0 ? "drawn by its weight" : "weight 0: a fallback only" };
       }),
       facts.draw,
     ),
@@ -52,83 +55,98 @@ const STRATEGIES: Readonly<Record<Strategy, (chain: readonly Known[], ordering: 
   fastest,
   least_busy: (chain) =>
     chain
-      .map((known) => ({
-        ...known,
-        score: known.health.inFlight,
-        reason: `${known.health.inFlight} calls on their way`,
+      .map(({ deployment, health }) => ({
+        deployment,
+        health,
+        score: health.inFlight,
+        reason: "by calls on their way",
       }))
       .sort((a, b) => a.score - b.score),
   health: (chain, { facts }) =>
     sampled(
       chain.map((known) => {
         const score = scoreOf(known, chain, facts.stream === true);
-        return { ...known, score, reason: `drawn by its health, ${score.toFixed(2)}` };
+        return { deployment: known.deployment, health: known.health, score, reason: "drawn by its health" };
       }),
       facts.draw,
     ),
 };
 
 /** In random order, each in front as often as its score says; nothing goes before what scores more than 0. */
-function sampled(chain: (Ranked & { score: number })[], draw: number): Ranked[] {
+function sampled(chain: readonly (Ranked & { score: number })[], draw: number): Ranked[] {
   // Each waits for an exponential time, at its own rate; the first to be there is drawn in proportion to the rates.
-  const waits = new Map(chain.map((entry, i) => [entry, -Math.log(1 - drawOf(draw, i)) / entry.score]));
-  return chain.sort((a, b) => {
-    if (a.score <= 0 || b.score <= 0) return b.score - a.score;
-    return (waits.get(a) ?? 0) - (waits.get(b) ?? 0);
-  });
+  const waiting = chain.map((known, i) => ({
+    known,
+    wait: known.score > 0 ? -Math.log(1 - drawOf(draw, i)) / known.score : Number.POSITIVE_INFINITY,
+  }));
+  return waiting.sort((a, b) => less(a.wait, b.wait)).map(({ known }) => known);
 }
 
 function fastest(chain: readonly Known[], ordering: Ordering): Ranked[] {
   const stream = ordering.facts.stream === true;
   const order = chain
-    .map((known) => ({ ...known, ...pace(known, stream) }))
-    .sort((a, b) => (a.score ?? Number.POSITIVE_INFINITY) - (b.score ?? Number.POSITIVE_INFINITY) || 0);
+    .map((known): Ranked => {
+      const { deployment, health } = known;
+      const ms = latencyOf(known, stream);
+      if (ms === null) return { deployment, health, reason: UNKNOWN_PACE };
+      const reason = observed(health, stream) === null ? "by its expected latency, ms" : "by its median latency, ms";
+      return { deployment, health, score: ms, reason };
+    })
+    .sort((a, b) => less(a.score ?? INFINITE, b.score ?? INFINITE));
   return explored(order, ordering, () => true);
 }
 
-function pace(known: Known, stream: boolean): Pick<Ranked, "score" | "reason"> {
-  const ms = latencyOf(known, stream);
-  if (ms === null) return { reason: "its latency is not known yet" };
-  const source = observed(known.health, stream) === null ? "expected" : "median";
-  return { score: ms, reason: `${source} latency ${Math.round(ms)} ms` };
-}
-
 interface Priced extends Ranked {
-  usd: number | null;
-  latencyMs: number | null;
-  meets: boolean;
-  full: boolean;
+  usd: number;
+  latencyMs: number;
+  /** Fast enough, slower than that, or a paid capacity that is full. */
+  rank: 0 | 1 | 2;
 }
 
 /** The cheapest of those that are fast enough; where none is, the fastest. Provisioned capacity is paid until it is full. */
 function cheapest(chain: readonly Known[], ordering: Ordering): Ranked[] {
   const { facts, settings } = ordering;
   const slo = settings.latencySloMs;
-  const priced: Priced[] = chain.map((known) => {
-    const latencyMs = latencyOf(known, facts.stream === true);
-    const meets = slo === null || (latencyMs !== null && latencyMs <= slo);
-    return { ...known, ...priceOf(known, facts), latencyMs, meets };
+  const order = chain.map((known) => pricedAt(known, facts, slo));
+  order.sort((a, b) => {
+    if (a.rank !== b.rank) return a.rank - b.rank;
+    return a.rank === 1 ? less(a.latencyMs, b.latencyMs) : less(a.usd, b.usd);
   });
-  const infinite = Number.POSITIVE_INFINITY;
-  const rank = ({ full, meets }: Priced): number => (full ? 2 : meets ? 0 : 1);
-  priced.sort((a, b) => {
-    if (rank(a) !== rank(b)) return rank(a) - rank(b);
-    return rank(a) === 1
-      ? less(a.latencyMs ?? infinite, b.latencyMs ?? infinite)
-      : less(a.usd ?? infinite, b.usd ?? infinite);
-  });
-  const order = priced.map(({ usd, latencyMs, meets, full, ...known }): Ranked => {
-    if (meets || full || slo === null) return known;
-    const words = latencyMs === null ? "its latency is not known yet" : `slower than ${slo} ms`;
-    return { ...known, reason: `${known.reason}, ${words}` };
-  });
-  if (slo === null) return order;
-  const [first] = priced;
-  const worthIt = ({ deployment }: Known): boolean => {
-    const own = priced.find((other) => other.deployment === deployment)?.usd ?? infinite;
-    return !first?.meets || own < (first.usd ?? infinite);
-  };
-  return explored(order, ordering, worthIt);
+  const [first] = order;
+  if (slo === null || !first) return order;
+  const prices = new Map(order.map(({ deployment, usd }) => [deployment, usd]));
+  return explored(order, ordering, ({ deployment }) => first.rank !== 0 || (prices.get(deployment) ?? 0) < first.usd);
+}
+
+function pricedAt(known: Known, facts: RouteFacts, slo: number | null): Priced {
+  const { deployment, health } = known;
+  const latencyMs = slo === null ? 0 : (latencyOf(known, facts.stream === true) ?? INFINITE);
+  const pace = slo === null || latencyMs <= slo ? 0 : 1;
+  const at = { deployment, health, latencyMs };
+  const owned = deployment.capacity === "provisioned";
+  if (owned && health.saturation < 1) return { ...at, rank: pace, usd: 0, score: 0, reason: "paid for already" };
+  const price = priceAt(deployment.prices, facts.at);
+  const own = price === null && deployment.capacity === "self_hosted";
+  const usd = own ? 0 : price === null ? INFINITE : usdFor(facts, price);
+  const score = usd === INFINITE ? {} : { score: usd };
+  if (owned) return { ...at, ...score, rank: 2, usd, reason: "its paid capacity is full" };
+  return { ...at, ...score, rank: pace, usd, reason: pace === 1 ? slowWords(latencyMs) : priceWords(usd, own) };
+}
+
+function priceWords(usd: number, own: boolean): string {
+  if (own) return "your own server";
+  return usd === INFINITE ? "its price is not known" : "by its price, USD";
+}
+
+function slowWords(latencyMs: number): string {
+  return latencyMs === INFINITE ? UNKNOWN_PACE : "slower than latency_slo";
+}
+
+/** What the request would cost, as far as that can be told beforehand. */
+function usdFor(facts: RouteFacts, price: Price): number {
+  const rates = ratesFor(price, facts.input_tokens);
+  const output = facts.max_output_tokens ?? OUTPUT_TOKENS_USUAL;
+  return (facts.input_tokens * rates.input + output * rates.output) / NANO_PER_MILLION;
 }
 
 /** Smaller first; two infinite ones are alike. */
@@ -136,27 +154,10 @@ function less(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
 
-function priceOf(known: Known, facts: RouteFacts): Pick<Priced, "usd" | "full" | "score" | "reason"> {
-  const { deployment, health } = known;
-  const owned = deployment.capacity === "provisioned";
-  if (owned && health.saturation < 1) return { usd: 0, full: false, score: 0, reason: "paid for already" };
-  const full = owned;
-  const price = priceAt(deployment.prices, facts.at);
-  if (price === null) {
-    if (deployment.capacity === "self_hosted") return { usd: 0, full: false, score: 0, reason: "your own server" };
-    return { usd: null, full, reason: full ? "its paid capacity is full" : "its price is not known" };
-  }
-  const rates = ratesFor(price, facts.input_tokens);
-  const nanoPerMillion =
-    facts.input_tokens * rates.input + (facts.max_output_tokens ?? OUTPUT_TOKENS_USUAL) * rates.output;
-  const usd = nanoPerMillion / 1e15;
-  return { usd, full, score: usd, reason: full ? "its paid capacity is full" : `costs about $${usd.toPrecision(2)}` };
-}
-
 /** Now and then, one that is well and unknown goes first. */
 function explored(order: Ranked[], { facts, settings }: Ordering, worthIt: (known: Known) => boolean): Ranked[] {
-  const stream = facts.stream === true;
   if (order.length < 2 || drawOf(facts.draw, EXPLORE) >= EXPLORED_SHARE) return order;
+  const stream = facts.stream === true;
   const view = { settings: settings.health, atMs: facts.at, stream, rampDraw: () => 1 };
   const unknown = order.filter(
     (known) => observed(known.health, stream) === null && isWell(known, view) && worthIt(known),

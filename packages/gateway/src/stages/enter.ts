@@ -68,7 +68,7 @@ async function enterFull(
 }
 
 /** A permit that was given back: no call was made. */
-const UNUSED = { class: null, neutral: true, retryAfterMs: null, ttftMs: null, latencyMs: 0 } as const;
+export const UNUSED = { class: null, neutral: true, retryAfterMs: null, ttftMs: null, latencyMs: 0 } as const;
 
 /** Lets go of a deployment that was entered and not called. */
 export function giveBack(plane: DataPlane, { permit, hold }: Entered["grip"]): void {

@@ -137,7 +137,8 @@ function isJson(body: Buffer): boolean {
   }
 }
 
-function summaryOf(record: AttemptRecord): AttemptSummary[] {
+/** What a client is told of one attempt; nothing of one that has not failed. */
+export function summaryOf(record: AttemptRecord): AttemptSummary[] {
   return record.failure ? [{ deployment: record.hop.deployment.name, class: record.failure.class }] : [];
 }
 

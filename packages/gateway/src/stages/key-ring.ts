@@ -35,6 +35,12 @@ export class MemoryKeyRing implements KeyRing {
     return created;
   }
 
+  /** A key by its id, also one that is no longer taken: its name stands on rows. */
+  named(id: string): KeyEntry | null {
+    for (const keys of [this.#fixed, this.#created]) for (const key of keys.values()) if (key.id === id) return key;
+    return null;
+  }
+
   /** Replaces the keys that come from the config. */
   setFixed(keys: readonly KeyEntry[]): void {
     this.#fixed = new Map(keys.map((key) => [key.hash, key]));

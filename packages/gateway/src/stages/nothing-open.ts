@@ -2,10 +2,11 @@ import type { Call } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import { GatewayError } from "../core/errors.ts";
 import { type HopStanding, whenNone } from "../resilience/when-none.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 import type { Refusal } from "./ceilings.ts";
 import type { Skipped } from "./enter.ts";
 import { type Standing, standAt, type Work } from "./execute.ts";
-import { finalError } from "./final-error.ts";
+import { finalError, summaryOf } from "./final-error.ts";
 import { pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 
@@ -21,7 +22,7 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
   const skipped = standing.skipped.splice(0);
   const remainingMs = standing.deadline - plane.clock.monotonic();
   const tried = lease.attempts.length > 0;
-  const inTheWay = obstacle(call, skipped, plane.clock.now());
+  const inTheWay = obstacle(skipped, plane.clock.now());
   const decision = whenNone({
     hops: skipped.map((one) => standingOf(plane, one)),
     // What has failed by itself is told as that; and what stands in the way besides breakers is not got round by force.
@@ -40,6 +41,7 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
     standing.forced = decision.do === "try";
     return;
   }
+  if (skipped.some(({ why }) => why === "late")) throw late(call, lease.attempts);
   if (tried) throw finalError(call, lease.attempts, remainingMs <= 0);
   if (inTheWay) throw inTheWay;
   throw decision.code === "rate_limit_exceeded"
@@ -61,17 +63,20 @@ function standingOf(plane: DataPlane, { hop, why, retryAt, coolingFor }: Skipped
   return { why, retryAtMs: retryAt, class: coolingFor, errorRate: requests === 0 ? 0 : failures / requests };
 }
 
-/** What keeps a call out besides its deployments' health: a ceiling (the last one that was asked), or the time. */
-function obstacle(call: Call, skipped: readonly Skipped[], nowMs: number): GatewayError | null {
+/** The ceiling that keeps a call out, the last one that was asked; null: none does. */
+function obstacle(skipped: readonly Skipped[], nowMs: number): GatewayError | null {
   const full = skipped.findLast(({ why }) => why === "full")?.refusal;
-  if (full) return fullError(full, Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs))));
-  if (!skipped.some(({ why }) => why === "late")) return null;
-  const budget = call.platform.latency_budget_ms;
-  return new GatewayError(
-    "latency_budget_exhausted",
-    `what is left of the latency budget of ${budget} ms is less than any deployment is expected to take`,
-    { shouldRetry: false },
-  );
+  return full ? fullError(full, Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs)))) : null;
+}
+
+/** No call was made (RES-2): it could not have been answered in time. */
+function late({ platform }: Call, attempts: readonly AttemptRecord[]): GatewayError {
+  const budget = platform.latency_budget_ms;
+  const message = `what is left of the latency budget of ${budget} ms is less than the next deployment is expected to take`;
+  return new GatewayError("latency_budget_exhausted", message, {
+    attempts: attempts.flatMap(summaryOf),
+    shouldRetry: false,
+  });
 }
 
 function fullError({ scope, dimension, tooLarge }: Refusal, retryAfterMs: number): GatewayError {

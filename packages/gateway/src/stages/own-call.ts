@@ -20,6 +20,8 @@ export interface OwnCall {
   purpose: Purpose;
   /** Who caused it, and pays; null: nobody did. */
   tenant: string | null;
+  /** The request it is made for; absent: none. */
+  parent?: string;
   deployment: Deployment;
   provider: Provider;
   small: SmallGeneration;
@@ -34,6 +36,8 @@ export interface OwnCall {
 export interface OwnAnswer {
   /** Null: a whole answer came. */
   failure: ProviderFailure | null;
+  /** The answer as the provider sent it; null: none came. */
+  body: Buffer | null;
   latencyMs: number;
   /** How it was made. */
   record: AttemptRecord;
@@ -59,7 +63,8 @@ export async function callForSelf(plane: DataPlane, own: OwnCall): Promise<OwnAn
     const outcome = await record.attempt.outcome;
     const { startedAt, endedAt } = record.attempt.meter;
     if (outcome.kind === "failed") record.failure = outcome.failure;
-    return { failure: record.failure, latencyMs: round((endedAt ?? startedAt) - startedAt), record };
+    const latencyMs = round((endedAt ?? startedAt) - startedAt);
+    return { failure: record.failure, body: outcome.kind === "reply" ? outcome.body : null, latencyMs, record };
   } finally {
     settleOwn(plane, visit, row, own, records);
   }
@@ -94,10 +99,10 @@ function visitOf({ clock, random }: DataPlane, { small }: OwnCall): Visit {
 }
 
 /** Nobody has asked for an alias, and no routing looked at it. */
-function rowOf(visit: Visit, { purpose, tenant, deployment, small }: OwnCall): RequestRow {
+function rowOf(visit: Visit, { purpose, tenant, parent, deployment, small }: OwnCall): RequestRow {
   return {
     ...requestRow(visit, { call: small.call }),
-    ...{ purpose, tenant: tenant ?? "", alias: null, facts: null },
+    ...{ purpose, tenant: tenant ?? "", parent_request_id: parent ?? null, alias: null, facts: null },
     deployment: deployment.name,
     provider: deployment.provider,
     model: deployment.model,

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Waits } from "../core/limits.ts";
 import type { Random } from "../core/random.ts";
 import type { Transport } from "../core/transport.ts";
+import type { FlagReader } from "../flags/flag-reader.ts";
 import type { FeedbackDesk } from "../ledger/feedback-desk.ts";
 import type { LedgerWriter } from "../ledger/ledger.ts";
 import type { CeilingsOf } from "../limits/ceilings.ts";
@@ -56,6 +57,10 @@ export interface DataPlane {
   /** What the providers allot. */
   ceilings: Ceilings;
   shedder: Shedder;
+  /** Feature flags. */
+  flags: Pick<FlagReader, "read">;
+  /** Name of the environment the gateway was started for (`--env`); null: none. */
+  environment: string | null;
   /** What replicas share. */
   state: SharedState;
   refusals: RefusalMeter;

@@ -72,8 +72,8 @@ export function route(
       if (!provider || !protocol) return noEndpoint(call.operation);
       const { crossing, lost } = laneTo(asked, provider, protocol, deployment);
       if (lost.length > 0) facts.lost = { ...facts.lost, [deployment.name]: lost };
-      const keys = keysOf(runtime, caller.tenant.name, deployment);
-      hops.set(deployment.name, { deployment, provider, protocol, crossing, ...keys });
+      const { pool, health, ceilings } = keysOf(runtime, caller.tenant.name, deployment);
+      hops.set(deployment.name, { deployment, provider, protocol, crossing, pool, health, ceilings });
       return { ok: true, api: protocol.api, lost, fieldNames: fieldNamesOf(client) };
     },
     health(deployment, scored): HealthFacts {

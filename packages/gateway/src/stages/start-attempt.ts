@@ -25,13 +25,7 @@ const HASTY_SHARE = 0.5;
  * Sends one call to one deployment, and keeps it with the request's others. Attempts see nothing of each other: each translates
  * again from the client's own call. Throws for one that cannot be made, which then holds nothing.
  */
-export function startAttempt(
-  plane: DataPlane,
-  work: Work,
-  hop: Hop,
-  start: Start,
-  cancel: Cancel,
-): AttemptRecord {
+export function startAttempt(plane: DataPlane, work: Work, hop: Hop, start: Start, cancel: Cancel): AttemptRecord {
   try {
     return send(plane, work, hop, start, cancel);
   } catch (error) {

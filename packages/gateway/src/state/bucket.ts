@@ -5,6 +5,8 @@ import type { Ceiling } from "../core/ceiling.ts";
  * worth and fills by elapsed time. scripts.ts says the same in Lua, operation for operation: both come to the same numbers.
  */
 const MINUTE_MS = 60_000;
+/** Sums of fractions miss their mark by less: what lacks so little is there. */
+export const ALMOST = 1e-6;
 
 /** A number for the tenant's own bucket and one for the shared one: levels, sizes, or what is drawn. */
 export interface Pair {
@@ -39,7 +41,7 @@ export function amountOf(wanted: number, caps: Pair): number {
 
 /** Whether so much may be drawn. Nothing may be drawn on no bucket at all. */
 export function covers(levels: Pair, caps: Pair, amount: number): boolean {
-  return caps.floor + caps.shared > 0 && available(levels) >= amount;
+  return caps.floor + caps.shared > 0 && available(levels) >= amount - ALMOST;
 }
 
 /** How an amount is split: the tenant's own first. */
@@ -77,7 +79,8 @@ export function debited(levels: Pair, caps: Pair, extra: number): Pair {
 }
 
 /** Milliseconds until so much can be drawn, at least 1: both buckets fill in straight lines until they are full. */
-export function waitMs(levels: Pair, caps: Pair, amount: number): number {
+export function waitMs(levels: Pair, caps: Pair, wanted: number): number {
+  const amount = wanted - ALMOST;
   const at = (ms: number): number =>
     available({
       floor: refilled(levels.floor, 0, caps.floor, ms),

@@ -1,3 +1,4 @@
+import { ALMOST } from "./bucket.ts";
 import { type Script, script } from "./script.ts";
 
 /** Scripts on ceilings. A ceiling is a hash of levels (`r`, `t`, true at `a`; with `:tenant` behind for a floor) and a set of slots. */
@@ -82,7 +83,7 @@ for i = 1, #KEYS / 2 do
   local function draw(pair, caps, wanted)
     if not pair then return end
     local amount = min(wanted, caps)
-    if caps <= 0 or pair.f + max(0, pair.s) < amount then all = false return end
+    if caps <= 0 or pair.f + max(0, pair.s) < amount - ${ALMOST} then all = false return end
     local own = min(amount, max(0, pair.f))
     pair.f, pair.s = pair.f - own, pair.s - (amount - own)
   end

@@ -51,7 +51,10 @@ export class RedisCeilings {
     if (request.ceilings.length === 0 || this.#holds.has(request.holder)) return { ok: true };
     const large = tooLarge(request);
     if (large) return large;
-    return this.#link.usable ? this.#shared(request) : this.#alone(request);
+    if (!this.#link.usable) return this.#alone(request);
+    // What has come free here is free for whoever is woken by it.
+    this.#flushNow();
+    return this.#shared(request);
   }
 
   settle({ holder, usedTokens }: Settlement): void {
@@ -71,8 +74,8 @@ export class RedisCeilings {
 
   /** The store answers: tells it what happened without it. `replicas`: how many there are, for the next time it is lost. */
   back(replicas: number): void {
-    this.#standIn.replicas = replicas;
     if (this.#standIn.busy) this.#reconcile(this.#standIn.end(this.#clock.monotonic()));
+    this.#standIn.replicas = replicas;
     this.#flushSoon();
   }
 
@@ -198,8 +201,12 @@ export class RedisCeilings {
     this.#flushing = true;
     setImmediate(() => {
       this.#flushing = false;
-      while (this.#endings.length > 0 && this.#link.usable) void this.#flushBatch();
+      this.#flushNow();
     });
+  }
+
+  #flushNow(): void {
+    for (let left = this.#endings.length; left > 0 && this.#link.usable; left -= BATCH) void this.#flushBatch();
   }
 
   async #flushBatch(): Promise<void> {
@@ -211,7 +218,7 @@ export class RedisCeilings {
       });
     } catch {
       // Whether it was done nobody knows: to free a slot twice does no harm, to give back tokens twice would.
-      this.#endings.push(...batch.map(({ keys, args }) => ({ keys, args: [...args.slice(0, 6), 0, 0, 0, 0, 0, 0] })));
+      this.#endings.push(...batch.map(({ keys, args }) => ({ keys, args })));
     }
   }
 }

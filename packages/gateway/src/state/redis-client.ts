@@ -25,7 +25,7 @@ export function redisClient(target: RedisTarget): RedisClient {
     connectionName: "sluicegate",
     db: target.db,
     // A master that was demoted: ask the name, or the sentinels, who is the master now.
-    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+    reconnectOnError: (error: Error) => error.message.includes("READONLY"),
     ...(target.username === null ? {} : { username: target.username }),
     ...(target.password === null ? {} : { password: target.password }),
     ...(target.tls ? { tls: {} } : {}),

@@ -137,13 +137,19 @@ export class RedisLink {
     const startedAt = this.#clock.monotonic();
     return new Promise((resolve, reject) => {
       let timer: Timer | null = null;
+      let isOver = false;
       const failed = (error?: unknown): void => {
+        if (isOver) return;
+        isOver = true;
         timer?.cancel();
         this.#problem = problemOf(error);
         this.#failed(startedAt);
         reject(new StoreLost(true));
       };
       ask().then((answer) => {
+        // What comes too late is no success: a store that is always late is a lost one.
+        if (isOver) return;
+        isOver = true;
         timer?.cancel();
         this.#failures = 0;
         resolve(answer);

@@ -54,7 +54,7 @@ describe.skipIf(!hasRedis)("needs redis-server on the path", () => {
     state.board.publish("d", { version: 1 });
     await server.start();
     await until("it is connected", isOk(state));
-    expect(standings.at(-1)).toBe("ok");
+    await until("it says so", () => standings.at(-1) === "ok");
     // What happened before is in the store now: the slot that is held, and the record.
     await until("the slot is known", async () => (await admin.zcard(redisKey("slots", "k"))) === 1);
     const other = opened(await redisReplica(server.url));
@@ -184,10 +184,30 @@ describe.skipIf(!hasRedis)("needs redis-server on the path", () => {
       await until("all slots are free", async () => (await admin.zcard(redisKey("slots", "k"))) === 0);
     });
 
+    it("is left alone when it answers, always too late", async () => {
+      const state = opened(await redisReplica(url, PATIENCE));
+      await until("it is used", isOk(state));
+      proxy.delay(150);
+      const ceilings = [ceilingOf({ concurrency: 1_000 })];
+      let calls = 0;
+      await until("it is left alone", async () => {
+        const before = proxy.answers();
+        expect(await state.reserve(requestOf(`${++calls}`, { ceilings }))).toEqual({ ok: true });
+        await until("the late answer has come", () => proxy.answers() > before);
+        return state.standing() === "degraded";
+      });
+      proxy.resume();
+      await until("it is used again", isOk(state));
+    });
+
     it("may have done what it was asked: its slot is freed all the same", async () => {
       const state = opened(await redisReplica(url, PATIENCE));
       await until("it is used", isOk(state));
       const ceilings = [ceilingOf({ tpm: 1_000, concurrency: 10 })];
+      // The script is known there by then: it is run by its hash.
+      expect(await state.reserve(requestOf("0", { ceilings: [ceilingOf({ key: "other", rpm: 1 })] }))).toEqual({
+        ok: true,
+      });
       proxy.stall("answers");
       expect(await state.reserve(requestOf("1", { tokens: 10, ceilings }))).toEqual({ ok: true });
       await until("the store has done it", async () => (await admin.hget(redisKey("ceiling", "k"), "t")) !== null);

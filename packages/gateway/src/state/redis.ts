@@ -149,6 +149,7 @@ export class RedisState implements SharedState {
   async #alive([epoch, revision, replicas]: [string, number, number]): Promise<void> {
     const before = this.#epoch;
     this.#epoch = epoch;
+    this.#noteStanding();
     // In this order, over one connection: what the store has forgotten, then what happened without it.
     if (before !== null && before !== epoch) this.#ceilings.restore();
     this.#ceilings.back(replicas);

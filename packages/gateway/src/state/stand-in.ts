@@ -26,9 +26,9 @@ export class StandIn {
     this.#known = known;
   }
 
-  /** How many replicas share the ceilings. Holds from the next time on that the store is lost. */
+  /** How many replicas share the ceilings. Not to be changed while it is busy: levels are parts of the whole. */
   set replicas(count: number) {
-    if (this.#begun.size === 0) this.#share = 1 / Math.max(1, count);
+    this.#share = 1 / Math.max(1, count);
   }
 
   /** It stands in for some ceiling. */

@@ -62,6 +62,23 @@ function ceilingContract(store: () => StateHarness): void {
     expect(await ask("5")).toEqual(refusal);
   });
 
+  it("names the part that has to be waited for the longest", async () => {
+    const state = await store().replica();
+    const [model, account] = [ceilingOf({ rpm: 1, tpm: 60 }), ceilingOf({ key: "p", scope: "provider:p", tpm: 300 })];
+    const ceilings = [account, model];
+    await state.reserve(requestOf("1", { tokens: 10, ceilings }));
+    const ask = (holder: string, tokens: number) => state.reserve(requestOf(holder, { tokens, ceilings }));
+    expect(await ask("2", 60)).toMatchObject({ scope: "deployment:d", dimension: "requests", retryAfterMs: 60_000 });
+    await store().pass(59_000);
+    expect(await ask("3", 300)).toMatchObject({ scope: "deployment:d", dimension: "requests", retryAfterMs: 1_000 });
+    await store().pass(1_000);
+    expect(await ask("4", 300)).toEqual({ ok: true });
+    expect(await ask("5", 150)).toMatchObject({ scope: "deployment:d", retryAfterMs: 60_000 });
+    state.settle({ holder: "4", usedTokens: null });
+    expect(await state.reserve(requestOf("6", { tokens: 300, ceilings: [account] }))).toEqual({ ok: true });
+    expect(await ask("7", 250)).toMatchObject({ scope: "provider:p", dimension: "tokens", retryAfterMs: 50_000 });
+  });
+
   it("takes nothing of any ceiling when one of them is full", async () => {
     const state = await store().replica();
     const [wide, narrow] = [
@@ -321,6 +338,16 @@ function floorContract(store: () => StateHarness): void {
     expect(await ask("5", "sure", 540)).toEqual({ ok: true });
   });
 
+  it("what others owe does not touch a floor", async () => {
+    const state = await store().replica();
+    const ceilings = [ceilingOf({ tpm: 600, floors: { sure: { rpm: null, tpm: 100 } } })];
+    await state.reserve(requestOf("1", { tenant: "noisy", tokens: 500, ceilings }));
+    state.settle({ holder: "1", usedTokens: 900 });
+    await store().drained(state);
+    expect(await state.reserve(requestOf("2", { tenant: "sure", tokens: 100, ceilings }))).toEqual({ ok: true });
+    expect(await state.reserve(requestOf("3", { tenant: "sure", tokens: 1, ceilings }))).toMatchObject({ ok: false });
+  });
+
   it("where floors leave nothing, only those with a floor come in", async () => {
     const state = await store().replica();
     const ceilings = [ceilingOf({ rpm: 2, tpm: 100, floors: { sure: { rpm: 2, tpm: 100 } } })];
@@ -353,17 +380,28 @@ function boardContract(store: () => StateHarness): void {
   it("keeps the later version, whoever is late", async () => {
     const [a, b] = [await store().replica(), await store().replica()];
     const heard = [a, b].map((state) => {
-      let last: TestRecord | null = null;
-      state.board.listen((_, record) => {
-        last = record as TestRecord;
-      });
-      return () => last?.says;
+      const said: string[] = [];
+      state.board.listen((_, record) => said.push((record as TestRecord).says));
+      return said;
     });
     a.board.publish("d", { version: 5, says: "new" } as TestRecord);
-    await store().eventually("both hear it", () => heard.every((says) => says() === "new"));
+    await store().eventually("both hear it", () => heard.every((said) => said.at(-1) === "new"));
     b.board.publish("d", { version: 4, says: "old" } as TestRecord);
     b.board.publish("d", { version: 6, says: "newest" } as TestRecord);
-    await store().eventually("both hear the last", () => heard.every((says) => says() === "newest"));
+    await store().eventually("both hear the last", () => heard.every((said) => said.at(-1) === "newest"));
+    expect(heard.flat()).not.toContain("old");
+  });
+
+  it("tells one that comes with an old version what it has missed", async () => {
+    const [a, b] = [await store().replica(), await store().replica()];
+    const told: BoardRecord[] = [];
+    a.board.publish("d", { version: 9 });
+    b.board.publish("d", { version: 2 });
+    b.board.listen((_, record) => record && told.push(record));
+    await store().eventually("it hears the later one", () => told.at(-1)?.version === 9);
+    const late = await store().replica();
+    late.board.listen((_, record) => record && told.push(record));
+    await store().eventually("the later one has stayed", () => told.length > 1 && told.at(-1)?.version === 9);
   });
 
   it("does not call back in the middle of publishing, nor after listening has ended", async () => {

@@ -10,6 +10,7 @@ import type { Waits } from "../../src/core/limits.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { type Gateway, startGateway } from "../../src/start-gateway.ts";
 import { type Log, silentLog } from "../../src/telemetry/log.ts";
+import { ForgivingBoard } from "./forgiving-board.ts";
 
 /** A client key that every test config can list by its hash. */
 export const CLIENT_KEY = `sg_test_${"a1".repeat(32)}`;
@@ -58,6 +59,8 @@ export interface TestGatewayOptions {
   variables?: Record<string, string>;
   clock?: Clock;
   simulator?: SimulatorOptions;
+  /** Failures are held against no deployment: for tests that ask one deployment for many of them. */
+  forgives?: boolean;
 }
 
 /** sha256 as configs want it. */
@@ -91,6 +94,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     random: systemRandom(),
     log: options.log ?? silentLog,
     waits: options.waits,
+    makeHealth: options.forgives ? (parts) => new ForgivingBoard(parts) : undefined,
   });
   const admin = (path: string): Promise<Response> =>
     fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });

@@ -52,46 +52,69 @@ export function call(board: HealthBoard, kind: ErrorClass | null, change: Partia
   return null;
 }
 
-/** What replicas share, in memory: messages arrive in microtasks, and nothing arrives while it is down. */
-export class SharedMemory {
-  down = false;
+/**
+ * What replicas share, in memory: messages arrive in microtasks, the higher version stays, nothing arrives while it is down,
+ * and each replica tells what it knows when it is back.
+ */
+class SharedMemory {
   readonly records = new Map<string, BoardRecord>();
   readonly leases = new Map<string, { holder: number; until: number }>();
   readonly #clock: Clock;
   readonly #listeners = new Map<number, (key: string, record: BoardRecord | null) => void>();
-  #replicas = 0;
+  readonly #known: Map<string, BoardRecord>[] = [];
+  #down = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  get down(): boolean {
+    return this.#down;
+  }
+
+  set down(down: boolean) {
+    this.#down = down;
+    if (down) return;
+    for (const known of this.#known) for (const [key, record] of known) this.#tell(key, record);
+    // Who was away has missed what the others said.
+    for (const listener of this.#listeners.values()) {
+      for (const [key, record] of this.records) queueMicrotask(() => listener(key, record));
+    }
+  }
+
   /** What one more replica sees of it. */
   replica(): SharedBoard {
-    const id = this.#replicas++;
+    const known = new Map<string, BoardRecord>();
+    const id = this.#known.push(known) - 1;
     return {
       publish: (key, record) => {
-        if (this.down) return;
         // As it goes over the wire.
         const sent = JSON.parse(JSON.stringify(record)) as BoardRecord;
-        if (sent.version >= (this.records.get(key)?.version ?? 0)) this.records.set(key, sent);
-        for (const listener of this.#listeners.values()) queueMicrotask(() => listener(key, sent));
+        known.set(key, sent);
+        if (!this.#down) this.#tell(key, sent);
       },
       listen: (fn) => {
         this.#listeners.set(id, fn);
-        for (const [key, record] of this.records) fn(key, record);
+        for (const [key, record] of this.records) queueMicrotask(() => fn(key, record));
         return () => this.#listeners.delete(id);
       },
       lease: async (name, ttlMs) => {
-        if (this.down) throw new Error("the store is gone");
+        if (this.#down) throw new Error("the store is gone");
         const held = this.leases.get(name);
         if (held && held.holder !== id && held.until > this.#clock.monotonic()) return false;
         this.leases.set(name, { holder: id, until: this.#clock.monotonic() + ttlMs });
         return true;
       },
       release: (name) => {
-        if (!this.down && this.leases.get(name)?.holder === id) this.leases.delete(name);
+        if (!this.#down && this.leases.get(name)?.holder === id) this.leases.delete(name);
       },
     };
+  }
+
+  #tell(key: string, record: BoardRecord): void {
+    if (record.version <= (this.records.get(key)?.version ?? 0)) return;
+    this.records.set(key, record);
+    for (const listener of this.#listeners.values()) queueMicrotask(() => listener(key, record));
   }
 }
 

@@ -29,7 +29,14 @@ export async function startRedis(...args: string[]): Promise<TestRedis> {
 /** Starts a cluster of one node: the one that has every key. */
 export async function startRedisCluster(): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), "sluicegate-redis-"));
-  const redis = await startServer(await freePort(CLUSTER_PORT_MAX), ["--cluster-enabled", "yes", "--dir", folder]);
+  const redis = await startServer(await freePort(CLUSTER_PORT_MAX), [
+    "--cluster-enabled",
+    "yes",
+    "--cluster-announce-ip",
+    "127.0.0.1",
+    "--dir",
+    folder,
+  ]);
   const node = new Redis(redis.url);
   await node.cluster("ADDSLOTSRANGE", 0, 16_383);
   await until("the cluster is up", async () => (await node.cluster("INFO")).includes("cluster_state:ok"));

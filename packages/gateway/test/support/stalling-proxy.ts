@@ -6,8 +6,12 @@ export interface StallingProxy {
   port: number;
   /** From now on nothing comes through: of what clients send, of the answers, or of both. */
   stall(what: "requests" | "answers" | "both"): void;
+  /** Holds each answer back for so long. */
+  delay(ms: number): void;
   /** Lets through what was held back and what comes. */
   resume(): void;
+  /** Pieces of answers that have come through so far. */
+  answers(): number;
   /** Connections made to it so far. */
   connections(): number;
   close(): Promise<void>;
@@ -24,6 +28,8 @@ export async function stallingProxy(to: number): Promise<StallingProxy> {
     else server.resume();
   };
   let connections = 0;
+  let delayMs = 0;
+  let answers = 0;
   const listener = createServer((client) => {
     connections++;
     const server = connect(to, "127.0.0.1");
@@ -33,7 +39,14 @@ export async function stallingProxy(to: number): Promise<StallingProxy> {
       [client, server],
       [server, client],
     ] as const) {
-      from.on("data", (bytes) => void other.write(bytes));
+      const pass = (bytes: Buffer): void => {
+        if (from === server) answers++;
+        other.write(bytes);
+      };
+      from.on("data", (bytes) => {
+        if (from === client || delayMs === 0) pass(bytes);
+        else setTimeout(pass, delayMs, bytes);
+      });
       from.on("error", () => {});
       from.on("close", () => {
         other.destroy();
@@ -51,7 +64,14 @@ export async function stallingProxy(to: number): Promise<StallingProxy> {
   return {
     port: typeof address === "object" && address ? address.port : 0,
     stall: turn,
-    resume: () => turn(null),
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    resume: () => {
+      delayMs = 0;
+      turn(null);
+    },
+    answers: () => answers,
     connections: () => connections,
     async close() {
       for (const { client, server } of pairs) {

@@ -14,34 +14,35 @@ export interface Placed {
   residency: string | null;
 }
 
+/** Says why a deployment may not serve, once somebody wants to know. */
+export type Fault = () => string;
+
 /** Why a deployment may not serve a tenant's request, by its place and permission alone; null: it may. */
-export function placementFault(world: World, tenant: Tenant, deployment: Deployment, placed: Placed): string | null {
+export function placementFault(world: World, tenant: Tenant, deployment: Deployment, placed: Placed): Fault | null {
   const { classification, residency } = placed;
-  const { tenants, region, maxClassification: ceiling } = deployment;
-  if (deniesDeployment([tenant.models], deployment)) return "is denied to it";
-  if (tenants && !tenants.includes(tenant.name))
-    return `is kept for ${tenants.map((name) => `\`${name}\``).join(", ")}`;
+  const { name, tenants, region, maxClassification: ceiling } = deployment;
+  if (deniesDeployment([tenant.models], deployment)) return () => `\`${name}\` is denied to it`;
+  if (tenants && !tenants.includes(tenant.name)) {
+    return () => `\`${name}\` is kept for ${tenants.map((other) => `\`${other}\``).join(", ")}`;
+  }
   if (!classAllowed(world.classifications, ceiling, classification)) {
-    const held = ceiling ?? world.classifications[0];
-    return `may hold no more than \`${held}\`, not \`${classification ?? world.classifications[0]}\``;
+    const [lowest] = world.classifications;
+    return () => `\`${name}\` may hold no more than \`${ceiling ?? lowest}\`, not \`${classification ?? lowest}\``;
   }
-  if (residency !== null && !regionWithin(world.regions, residency, region)) {
-    return region === null
-      ? `has no \`region\`, so it is outside \`${residency}\``
-      : `runs in \`${region}\`, outside \`${residency}\``;
-  }
-  return null;
+  if (residency === null || regionWithin(world.regions, residency, region)) return null;
+  return () =>
+    `\`${name}\` ${region === null ? "has no `region`, so it is" : `runs in \`${region}\`,`} outside \`${residency}\``;
 }
 
 /** Why each of a chain may not serve, in its order; null: one of them may. */
-export function chainFaults(world: World, tenant: Tenant, chain: readonly string[], placed: Placed): string[] | null {
-  const faults: string[] = [];
+export function chainFaults(world: World, tenant: Tenant, chain: readonly string[], placed: Placed): Fault[] | null {
+  const faults: Fault[] = [];
   for (const name of chain) {
     const deployment = world.deployments.get(name);
     if (!deployment) continue;
     const fault = placementFault(world, tenant, deployment, placed);
     if (fault === null) return null;
-    faults.push(`\`${name}\` ${fault}`);
+    faults.push(fault);
   }
   return faults;
 }

@@ -1,10 +1,10 @@
 import { denialOf, deniesDeployment } from "../../core/permission.ts";
 import { classAllowed, regionWithin } from "../../core/placement.ts";
 import type { Problems } from "../problems.ts";
-import type { Deployment, RoutingRule, RuleMatch, Tenant } from "../snapshot.ts";
+import type { Deployment, RoutingRule, Tenant } from "../snapshot.ts";
 import { type Entry, errorIn, warnIn } from "./entry.ts";
-import { matchesApart, matchesInside, withoutAll } from "./match-space.ts";
-import { chainFaults, type World } from "./placement.ts";
+import { fieldsOf, type MatchFields, matchesApart, matchesInside, withoutAll } from "./match-space.ts";
+import { chainFaults, type Fault, type World } from "./placement.ts";
 import type { BuiltRule } from "./rules.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { BuiltRule } from "./rules.ts";
  */
 export function checkReach(rules: readonly BuiltRule[], world: World, incomplete: boolean, problems: Problems): void {
   const tell = incomplete ? warnIn : errorIn;
-  const telling = tellingMatches(rules, world);
+  const matched = matchedBy(rules, world);
   for (const [i, built] of rules.entries()) {
     const { entry, rule } = built;
     const scope = scopeOf(rule, world);
@@ -23,11 +23,11 @@ export function checkReach(rules: readonly BuiltRule[], world: World, incomplete
     }
     const faults = neverServed(rule, scope, world);
     if (faults) {
-      const message = `nothing of this chain may serve what the rule matches: ${faults.join("; ")}`;
+      const message = `nothing of this chain may serve what the rule matches: ${faults.map((fault) => fault()).join("; ")}`;
       tell(entry, ["chain"], message, problems);
       continue;
     }
-    const found = hiddenBy(built, rules.slice(0, i), scope, telling, world);
+    const found = hiddenBy(built, rules.slice(0, i), scope, matched, world);
     if (found) (found.always ? tell : warnIn)(entry, [], found.message, problems);
   }
 }
@@ -69,15 +69,15 @@ function isRaw(pattern: string): boolean {
 }
 
 function whyNobody({ when }: RoutingRule): string {
-  const asks = when.alias ? when.alias.map((alias) => `\`${alias}\``).join(" or ") : "any alias";
-  const who = when.tenant ? when.tenant.map((name) => `\`${name}\``).join(" or ") : "no tenant";
-  const may = when.tenant ? `${who} may not ask` : `${who} may ask`;
-  return `this matches nothing: ${may} for ${asks}, or each has a \`tenant_overrides\` chain of its own there`;
+  const listed = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(" or ");
+  const who = when.tenant ? `${listed(when.tenant)} may not` : "no tenant may";
+  const what = when.alias ? listed(when.alias) : "any alias";
+  return `this matches nothing: ${who} ask for ${what}, unless a \`tenant_overrides\` chain of its own comes first there`;
 }
 
 /** Why nothing of the rule's chain may serve anybody it matches, as it is for the first of them; null: something may. */
-function neverServed({ chain }: RoutingRule, { tenants, classes }: Scope, world: World): string[] | null {
-  let first: string[] | null = null;
+function neverServed({ chain }: RoutingRule, { tenants, classes }: Scope, world: World): Fault[] | null {
+  let first: Fault[] | null = null;
   for (const tenant of tenants) {
     for (const classification of classes) {
       const faults = chainFaults(world, tenant, chain, { classification, residency: null });
@@ -88,18 +88,28 @@ function neverServed({ chain }: RoutingRule, { tenants, classes }: Scope, world:
   return first;
 }
 
-/** What each rule matches, without the fields that say nothing. */
-function tellingMatches(
+/** What a rule matches: all that it says, and what of that is not said by its being there alone. */
+interface Matched {
+  when: MatchFields;
+  telling: MatchFields;
+  unless: MatchFields | null;
+}
+
+function matchedBy(
   rules: readonly BuiltRule[],
   { tenants, routes, classifications }: World,
-): ReadonlyMap<RoutingRule, RuleMatch> {
+): ReadonlyMap<RoutingRule, Matched> {
   const every = {
     tenant: new Set(tenants.keys()),
     alias: new Set(routes.keys()),
     // Every request has a class once there are any.
     ...(classifications.length > 0 && { classification: new Set(classifications) }),
   };
-  return new Map(rules.map(({ rule }) => [rule, withoutAll(rule.when, every)]));
+  const matched = ({ when, unless }: RoutingRule): Matched => {
+    const fields = fieldsOf(when);
+    return { when: fields, telling: withoutAll(fields, every), unless: unless && fieldsOf(unless) };
+  };
+  return new Map(rules.map(({ rule }) => [rule, matched(rule)]));
 }
 
 /** An earlier rule that takes everything which this one matches: always, or all but what nothing of its own chain can serve. */
@@ -107,12 +117,13 @@ function hiddenBy(
   { rule }: BuiltRule,
   earlier: readonly BuiltRule[],
   scope: Scope,
-  telling: ReadonlyMap<RoutingRule, RuleMatch>,
+  matched: ReadonlyMap<RoutingRule, Matched>,
   world: World,
 ): { always: boolean; message: string } | null {
+  const own = matched.get(rule);
   for (const { rule: before, entry: at } of earlier) {
-    const when = telling.get(before);
-    if (before.mode !== "enforce" || !when || !takesAll(before, when, rule)) continue;
+    const theirs = matched.get(before);
+    if (before.mode !== "enforce" || !own || !theirs || !takesAll(theirs, own)) continue;
     const where = `rule \`${before.name}\`${lineOf(at)}`;
     const chain = deploymentsOf(before, world);
     const always = deploymentsOf(rule, world).every((deployment) =>
@@ -130,9 +141,9 @@ function hiddenBy(
   return null;
 }
 
-/** Everything that `later` matches is matched by `earlier`, whose telling fields are `when`, too. */
-function takesAll({ unless }: RoutingRule, when: RuleMatch, later: RoutingRule): boolean {
-  if (!matchesInside(later.when, when)) return false;
+/** Everything that `later` matches is matched by `earlier`, too. */
+function takesAll({ telling, unless }: Matched, later: Matched): boolean {
+  if (!matchesInside(later.when, telling)) return false;
   if (unless === null || matchesApart(unless, later.when)) return true;
   return later.unless !== null && matchesInside(unless, later.unless);
 }

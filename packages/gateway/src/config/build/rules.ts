@@ -6,7 +6,7 @@ import { nodeAt, placeAt } from "../yaml/node.ts";
 import { chainOf, type FindDeployment } from "./chains.ts";
 import { drop, type Entry, errorIn } from "./entry.ts";
 import { checkClass, checkTenant, type Known, listOf } from "./known.ts";
-import { matchesInside } from "./match-space.ts";
+import { fieldsOf, matchesInside } from "./match-space.ts";
 import { checkPlainName } from "./read-sections.ts";
 
 /** A rule, and where it is written. */
@@ -34,7 +34,7 @@ export function buildRules(
     names.add(input.name);
     const when = matchOf(entry, "when", input.when, known, problems);
     const unless = input.unless ? matchOf(entry, "unless", input.unless, known, problems) : null;
-    if (unless && matchesInside(when, unless)) {
+    if (unless && matchesInside(fieldsOf(when), fieldsOf(unless))) {
       errorIn(
         entry,
         ["unless"],
@@ -94,8 +94,8 @@ function checkValue(
   known: Known,
   problems: Problems,
 ): void {
-  const unknown = (what: string, names: Iterable<string>): void => {
-    const hint = didYouMean(value, names) || listOf([...names]);
+  const unknown = (what: string, names: ReadonlySet<string>): void => {
+    const hint = didYouMean(value, names) || listOf([...names]) || (names.size === 0 ? "; none is declared" : "");
     errorIn(entry, below, `unknown ${what} \`${value}\`${hint}`, problems);
   };
   if (field === "classification") checkClass(entry, below, value, known, problems);
@@ -103,7 +103,7 @@ function checkValue(
   if (field === "alias" && !known.aliases.has(value)) unknown("alias", known.aliases);
   const { taskClasses, teams } = known;
   if (field === "task_class" && taskClasses && taskClasses.length > 0 && !taskClasses.includes(value)) {
-    unknown("task class", taskClasses);
+    unknown("task class", new Set(taskClasses));
   }
   if (field === "team" && teams) {
     const declared = [...teams].flatMap(([tenant, names]) => (tenants?.includes(tenant) === false ? [] : names));

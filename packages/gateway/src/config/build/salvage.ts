@@ -3,6 +3,17 @@ import type { z } from "zod";
 /** Keys without which nothing else is checked differently, so that leaving them out raises no false alarm. */
 const HARMLESS: ReadonlySet<unknown> = new Set([
   ...["timeouts", "retries", "keepalive", "fallback", "price", "capacity", "pool", "expires", "require", "defaults"],
+  ...[
+    "latency_slo",
+    "health",
+    "slow_stream",
+    "hedge",
+    "when_all_open",
+    "when_all_cooling",
+    "context_fallback",
+    "affinity",
+  ],
+  ...["queue", "drop_unsupported", "expected_latency", "limits", "breaker"],
   ...["body_limit", "drain_delay", "drain_timeout", "expose", "fsync", "spool"],
 ]);
 

@@ -3,7 +3,7 @@ import { regionWithin } from "../../core/placement.ts";
 import type { Path, Problems } from "../problems.ts";
 import type { Route, RoutingRule, Tenant } from "../snapshot.ts";
 import { type Entry, errorIn, warnIn } from "./entry.ts";
-import { chainFaults, type Placed, type World } from "./placement.ts";
+import { chainFaults, type Fault, type Placed, type World } from "./placement.ts";
 import type { Sections } from "./read-sections.ts";
 
 /** Reasons in one message; a chain may be long. */
@@ -16,14 +16,16 @@ const TENANTS_MAX = 3;
  * left out for want of a secret: that may be what would have served.
  */
 export function checkServed(sections: Sections, world: World, incomplete: boolean, problems: Problems): void {
+  const places = placesOf(world);
+  const usual = new Map([...world.tenants.values()].map((tenant) => [tenant, usualRequests(world, places, tenant)]));
   for (const route of world.routes.values()) {
     const entry = sections.routes.get(route.alias);
     if (!entry) continue;
-    const own: { tenant: Tenant; faults: string[]; placed: Placed }[] = [];
-    for (const tenant of world.tenants.values()) {
+    const own: { tenant: Tenant; faults: Fault[]; placed: Placed }[] = [];
+    for (const [tenant, requests] of usual) {
       if (denialOf([tenant.models], route.alias, false) !== null) continue;
       const override = route.tenantOverrides.get(tenant.name);
-      const found = unserved(world, tenant, route, override);
+      const found = unserved(world, tenant, requests, route, override);
       if (found && override) {
         tell(entry, ["tenant_overrides", tenant.name], [{ tenant, ...found }], route, incomplete, problems);
       } else if (found) own.push({ tenant, ...found });
@@ -48,11 +50,12 @@ export function warnOutside(sections: Sections, world: World, problems: Problems
 function unserved(
   world: World,
   tenant: Tenant,
+  requests: readonly Placed[],
   route: Route,
   override: readonly string[] | undefined,
-): { faults: string[]; placed: Placed } | null {
-  let first: { faults: string[]; placed: Placed } | null = null;
-  for (const placed of usualRequests(world, tenant)) {
+): { faults: Fault[]; placed: Placed } | null {
+  let first: { faults: Fault[]; placed: Placed } | null = null;
+  for (const placed of requests) {
     const faults = chainFaults(world, tenant, override ?? route.chain, placed);
     if (faults === null) return null;
     const ruled = override ? [] : ruledChains(world.rules, tenant, route.alias, placed);
@@ -62,12 +65,17 @@ function unserved(
   return first;
 }
 
+/** Every residency that leads somewhere. */
+function placesOf({ regions, deployments }: World): string[] {
+  const running = [...deployments.values()].flatMap(({ region }) => region ?? []);
+  return [...new Set([...regions.keys(), ...running])];
+}
+
 /** What a tenant's requests are where they say nothing; where they have to say it, everything that they could. */
-function usualRequests({ classifications, regions, deployments }: World, { require, defaults }: Tenant): Placed[] {
+function usualRequests({ classifications }: World, places: readonly string[], { require, defaults }: Tenant): Placed[] {
   const classes =
     require.includes("classification") && classifications.length > 0 ? classifications : [defaults.classification];
-  const places = new Set([...regions.keys(), ...[...deployments.values()].flatMap(({ region }) => region ?? [])]);
-  const residencies = require.includes("residency") ? [...places] : [defaults.residency];
+  const residencies = require.includes("residency") ? places : [defaults.residency];
   return classes.flatMap((classification) => residencies.map((residency) => ({ classification, residency })));
 }
 
@@ -91,7 +99,7 @@ function ruledChains(
 function tell(
   entry: Entry<unknown>,
   below: Path,
-  found: readonly { tenant: Tenant; faults: string[]; placed: Placed }[],
+  found: readonly { tenant: Tenant; faults: Fault[]; placed: Placed }[],
   { alias }: Route,
   incomplete: boolean,
   problems: Problems,
@@ -101,7 +109,10 @@ function tell(
   const names = found.slice(0, TENANTS_MAX).map(({ tenant }) => `\`${tenant.name}\``);
   const more = found.length > TENANTS_MAX ? ` and ${found.length - TENANTS_MAX} more` : "";
   const who = `${found.length === 1 ? "tenant" : "tenants"} ${names.join(", ")}${more}`;
-  const reasons = first.faults.slice(0, REASONS_MAX).join("; ");
+  const reasons = first.faults
+    .slice(0, REASONS_MAX)
+    .map((fault) => fault())
+    .join("; ");
   const others = first.faults.length > REASONS_MAX ? ` (and ${first.faults.length - REASONS_MAX} more)` : "";
   const why = reasons === "" ? "" : `: ${reasons}${others}`;
   const which = below.length === 0 ? "its chain" : "this chain";

@@ -22,8 +22,8 @@ export interface Answer {
 /** Asks. Rejects where no whole answer comes in time, with words that hold nothing of the question. */
 export type Ask = (question: Question) => Promise<Answer>;
 
-/** Asks through the gateway's own transport, on connections of their own: `pool` is their name. */
-export function askThrough(transport: Transport, clock: Clock, pool: string): Ask {
+/** Asks through the gateway's own transport, on connections of their own: `pool` is their name. `ms`: for all of it. */
+export function askThrough(transport: Transport, clock: Clock, pool: string, ms: number = TOKEN_BOUNDS.fetchMs): Ask {
   return (question) =>
     new Promise((resolve, reject) => {
       let call: UpstreamCall | null = null;
@@ -43,7 +43,7 @@ export function askThrough(transport: Transport, clock: Clock, pool: string): As
           call?.abort();
           reject(new Error(`${placeOf(question.url)} ${words}`));
         });
-      const timer = clock.after(TOKEN_BOUNDS.fetchMs, () => fail(`did not answer within ${TOKEN_BOUNDS.fetchMs} ms`));
+      const timer = clock.after(ms, () => fail(`did not answer within ${ms} ms`));
       const sink = {
         onSent: () => {},
         onHeaders: (given: number, all: Record<string, string>) => {
