@@ -17,12 +17,13 @@ async function simulate(): Promise<number> {
   const seen = new Map<string, number>();
   let failed = 0;
   for (let seed = options.from; seed < options.from + options.seeds; seed++) {
-    const outcome = await runPlan(planOf(seed, template), mutant);
+    const plan = planOf(seed, template, mutant?.tilt);
+    const outcome = await runPlan(plan, mutant);
     for (const name of ["requests", "calls", "virtualMs"] as const) counts[name] += outcome.counts[name];
     for (const [what, count] of Object.entries(outcome.seen)) seen.set(what, (seen.get(what) ?? 0) + count);
     if (options.trace) for (const line of outcome.lines) console.log(line);
     if (seed % COMPARED_EVERY === 0) {
-      const again = await runPlan(planOf(seed, template), mutant);
+      const again = await runPlan(plan, mutant);
       if (again.fingerprint !== outcome.fingerprint) {
         failed++;
         console.log(`seed ${seed}: two runs, two traces: ${firstDifference(outcome, again)}`);
@@ -48,7 +49,7 @@ async function simulate(): Promise<number> {
 }
 
 function report({ seed, violations }: Outcome): void {
-  console.log(`seed ${seed}: ${violations.length} found; replay it with: npm run simulate -- --seed ${seed}`);
+  console.log(`seed ${seed}: ${violations.length} found; replay it with: npm run simulate -- --seed ${seed}${options.mutant ? ` --mutant ${options.mutant}` : ""}`);
   for (const { rule, facts } of violations.slice(0, 5)) console.log(`  ${rule}: ${facts}`);
 }
 

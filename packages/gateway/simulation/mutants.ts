@@ -1,10 +1,13 @@
 import type { Snapshot } from "../src/config/snapshot.ts";
 import type { BuiltPlane } from "./replica/plane.ts";
+import type { Tilt } from "./world/plan.ts";
 
 /** A product with one fault in it, laid over the real one: what the checks have to find. */
 export interface Mutant {
   /** The promise that it breaks. */
   breaks: string;
+  /** Worlds in which it shows soon. */
+  tilt?: Tilt;
   /** Between the health board and whoever watches it. */
   inside?(built: BuiltPlane): void;
   /** Between whoever watches and the data plane. */
@@ -77,14 +80,17 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   cooldown_ignored: {
     breaks: "cooldowns are kept",
+    tilt: { stormy: true },
     inside: ({ calm }) => passWhen(calm, "cooling"),
   },
   breaker_ignored: {
     breaks: "breakers hold",
+    tilt: { stormy: true },
     inside: ({ calm }) => passWhen(calm, "open"),
   },
   probes_at_once: {
     breaks: "one probe at a time",
+    tilt: { stormy: true, replicas: 3 },
     inside({ calm }) {
       calm.state.board.lease = async () => true;
     },
@@ -97,6 +103,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   health_changes_rule: {
     breaks: "health never changes the rule",
+    tilt: { stormy: true, ruled: true },
     outside(built) {
       const { calm } = built;
       const isIll = (): boolean => calm.health.keys().some((key) => calm.health.read(key).circuit !== "closed");

@@ -4,7 +4,7 @@ import { type Outcome, runPlan } from "./world/run.ts";
 import { loadTemplate, type Template } from "./world/template.ts";
 
 /** A part of what `npm run simulate -- --seeds 10000` does. */
-const SEEDS = 150;
+const SEEDS = 60;
 
 let template: Template;
 beforeAll(async () => {

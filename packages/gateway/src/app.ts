@@ -60,6 +60,8 @@ export interface AppOptions {
   environment?: Pick<Environment, "get">;
   /** Name of the environment the gateway was started for. */
   environmentName?: string | null;
+  /** False: no load is turned away. */
+  sheds?: boolean | undefined;
   /** Another board of health, for a test. */
   makeHealth?: MakeHealth | undefined;
   /** Reads anew what a provider's secrets come from; whatever is new has reached `reconfigure` when it resolves. */
@@ -177,20 +179,20 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   const usersOf = (names: readonly string[]) => deploymentUsers(databasePath, clock, names);
   const alerts = new AlertDesk({ clock, random, transport, log, usersOf }, snapshot);
   closers.push(() => alerts.close());
+  const sharedState = await openState(snapshot.state, { clock, random, log });
+  const calm = buildCalm({ clock, random, state: sharedState, makeHealth: options.makeHealth });
+  closers.push(() => calm.close());
+  if (options.sheds !== false) closers.push(sampleLoop(clock, (delayMs) => calm.shedder.sample(delayMs)));
+  calm.follow(snapshot);
+  calm.health.onEvent((event) => alerts.onBreakerEvent(event));
   const rings = new ProviderRings({
     ...{ clock, random },
     build: (config) => buildProvider(config, means),
     tryOut: (provider, tenant) => tryCredential(plane, provider, tenant),
     refetch: async (config) => options.refetchSecrets?.(config),
-    told: (event) => credentialNews({ log, metrics, alerts, credentialRefused: options.credentialRefused }, event),
+    told: (event) => credentialNews({ log, metrics, alerts, calm, credentialRefused: options.credentialRefused }, event),
   });
   closers.push(() => rings.close());
-  const sharedState = await openState(snapshot.state, { clock, random, log });
-  const calm = buildCalm({ clock, random, state: sharedState, makeHealth: options.makeHealth });
-  closers.push(() => calm.close());
-  closers.push(sampleLoop(clock, (delayMs) => calm.shedder.sample(delayMs)));
-  calm.follow(snapshot);
-  calm.health.onEvent((event) => alerts.onBreakerEvent(event));
   const environment = options.environment ?? { get: () => undefined };
   const flags = new FlagReader({ clock, environment, log, domain: newId("flags", clock, random) });
   closers.push(() => flags.close());
@@ -315,6 +317,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 interface NewsDesk {
+  calm: Calm;
   log: Log;
   metrics: Metrics;
   alerts: AlertDesk;
@@ -322,12 +325,15 @@ interface NewsDesk {
 }
 
 /** A credential was rotated, or its successor refused: for the log, the metrics, and whoever sends alerts. */
-function credentialNews({ log, metrics, alerts, credentialRefused }: NewsDesk, event: CredentialEvent): void {
+function credentialNews({ log, metrics, alerts, calm, credentialRefused }: NewsDesk, event: CredentialEvent): void {
   const { kind, provider, tenant, generation } = event;
   metrics.credential(provider, kind);
   alerts.onCredential(event);
   const facts = { provider, generation, ...(tenant !== null && { tenant }) };
-  if (kind === "rotated") return log.info("a new credential is in use", facts);
+  if (kind === "rotated") {
+    calm.credentialChanged(provider, tenant);
+    return log.info("a new credential is in use", facts);
+  }
   log.error("the provider refuses the new credential; the old one stays in use", facts);
   credentialRefused?.(event);
 }

@@ -18,6 +18,8 @@ export type Calm = Pick<DataPlane, "state" | "health" | "hedges" | "ceilings" | 
   rooms: WaitingRoom;
   /** The deployments of another config: what is known of those that stay is kept. */
   follow(snapshot: Snapshot): void;
+  /** A provider's credential is another one: its deployments are asked again. `tenant`: whose own it is. */
+  credentialChanged(provider: string, tenant: string | null): void;
   close(): Promise<void>;
 };
 
@@ -41,14 +43,20 @@ export function buildCalm(parts: CalmParts): Calm {
   const rooms = new WaitingRoom(clock);
   const shedder = new Shedder();
   const ceilings = new Ceilings({ clock, state, rooms, outputs: new OutputEstimates() });
+  let followed: Snapshot | null = null;
   return {
     ...{ state, health, hedges, retryBudget, rooms, shedder, ceilings },
     follow(snapshot) {
+      followed = snapshot;
       const breakers = breakersOf(snapshot);
       const names = new Set(breakers.keys());
       health.follow(breakers);
       hedges.retain(names);
       retryBudget.retain(names);
+    },
+    credentialChanged(provider, tenant) {
+      for (const name of [...deploymentsOf(followed, provider), `${provider}/*`])
+        health.credentialChanged(tenant === null ? name : ownHealth(name, tenant));
     },
     async close() {
       health.close();
@@ -65,6 +73,11 @@ function boardOf({ board }: SharedState): SharedBoard {
     lease: (name, ttlMs) => board.lease(name, ttlMs),
     release: (name) => board.release(name),
   };
+}
+
+function deploymentsOf(snapshot: Snapshot | null, provider: string): string[] {
+  const all = [...(snapshot?.deployments.values() ?? [])];
+  return all.filter((deployment) => deployment.provider === provider).map(({ name }) => name);
 }
 
 /** The breakers of a config by the names that health is kept under; those of tenants with their own credentials too. */

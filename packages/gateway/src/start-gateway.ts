@@ -38,6 +38,8 @@ export interface GatewayOptions {
   log: Log;
   /** Times that a test shortens. */
   waits?: Partial<Waits> | undefined;
+  /** False: no load is turned away, however late the event loop is. For tests, which share it. */
+  sheds?: boolean | undefined;
   /** Another board of health, for a test. */
   makeHealth?: MakeHealth | undefined;
 }
@@ -98,6 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const app = await startApp({
       ...{ snapshot: store.current, dataDir, log, clock, random, control, waits: options.waits },
       makeHealth: options.makeHealth,
+      sheds: options.sheds,
       ...{
         environment: options.environment,
         environmentName: options.env ?? options.environment.get("SLUICEGATE_ENV") ?? null,

@@ -2,16 +2,13 @@ import type { TriedConfig } from "./admin/parts.ts";
 import { type LoadOptions, loadConfig } from "./config/load.ts";
 import { offlineRuntime } from "./offline-runtime.ts";
 
-/** Loads a config and makes it into what decisions are taken with, without serving it. */
-export async function tryConfig(options: LoadOptions): Promise<TriedConfig> {
-  const { snapshot, problems } = await loadConfig(options);
-  return { runtime: snapshot && offlineRuntime(snapshot, options.clock), problems };
-}
-
-/** The same for a text, which stands where the file of `options` is, and has no overlay. */
-export function tryText(options: LoadOptions, file: string, text: string): Promise<TriedConfig> {
-  const { environment } = options;
-  return tryConfig({
+/**
+ * Loads a config's text and makes it into what decisions are taken with, without serving it. It stands where the config that is
+ * served does, has no overlay, and what wants a secret that is not there is left out of it.
+ */
+export async function tryText(options: LoadOptions, file: string, text: string): Promise<TriedConfig> {
+  const { environment, clock } = options;
+  const { snapshot, problems } = await loadConfig({
     ...options,
     file,
     envName: undefined,
@@ -20,4 +17,5 @@ export function tryText(options: LoadOptions, file: string, text: string): Promi
     allowMissingSecrets: true,
     probe: undefined,
   });
+  return { runtime: snapshot && offlineRuntime(snapshot, clock), problems };
 }

@@ -71,13 +71,15 @@ describe("a tenant with its own key", () => {
     expect((await call("shared")).row.attempts[0]?.credential).toMatchObject({ generation: 1, owner: "shared" });
   });
 
-  test("whose retries are used up leaves the shared budget whole", async () => {
+  test("whose circuit opens leaves the shared one closed, and its retries whole", async () => {
     upstream.fault = { status: 500, body: { error: { message: "broken" } } };
-    // The budget is three retries and a fifth of the requests.
-    for (let i = 0; i < 8; i++) await call("own");
-    const spent = await call("own");
-    expect(spent.row.attempts).toHaveLength(1);
+    for (let i = 0; i < 4; i++) await call("own");
+    const refused = await call("own");
+    expect(refused.status).toBe(503);
+    expect(refused.row.attempts).toHaveLength(0);
     expect((await call("shared")).row.attempts).toHaveLength(2);
+    upstream.fault = null;
+    expect((await call("shared")).status).toBe(200);
   });
 
   test("learns nothing of any key from an error that quotes it", async () => {

@@ -59,15 +59,19 @@ beforeAll(async () => {
   });
   gateway = await startTestGateway({ config: config(upstream.url), variables: { UPSTREAM_KEY: API_KEY } });
   await playAll();
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await gateway.close();
   await upstream.close();
 });
 
+/** Only a deployment that has to say by which API it is called is in the config: hundreds of them take a while to read. */
+function deploymentOf({ id, provider, fault }: Case): string {
+  return PROVIDERS[fault.provider].api === undefined ? `${provider}/${id}` : id;
+}
+
 function config(url: string): string {
-  const price = "price: { input: 1, output: 2 }";
   return [
     "providers:",
     ...FAULTS.map(({ provider }, index) => {
@@ -77,16 +81,17 @@ function config(url: string): string {
     }),
     `  other: { kind: openai-compatible, base_url: '${url}/other/v1' }`,
     "deployments:",
-    ...CASES.map(({ id, fault, provider }) => {
+    ...CASES.flatMap(({ id, fault, provider }) => {
       const { api } = PROVIDERS[fault.provider];
-      return `  ${id}: { provider: ${provider}, model: ${id}, ${price}${api === undefined ? "" : `, api: ${api}`} }`;
+      return api === undefined ? [] : [`  ${id}: { provider: ${provider}, model: ${id}, api: ${api} }`];
     }),
-    `  other: { provider: other, model: the-other, ${price} }`,
+    "  other: { provider: other, model: the-other }",
     "routes:",
-    ...CASES.map(
-      ({ id, chain }) => `  ${id}: { chain: [${id}${chain === "next" ? ", other" : ""}], retries: { attempts: 1 } }`,
-    ),
-    "tenants: { default: { models: { allow: ['*'] } } }",
+    ...CASES.map((entry) => {
+      const next = entry.chain === "next" ? ", other" : "";
+      return `  ${entry.id}: { chain: [${deploymentOf(entry)}${next}], retries: { attempts: 1 } }`;
+    }),
+    "tenants: { default: { models: { allow: ['*'] }, allow: [priority_high] } }",
     "keys: [{ id: test, hash: 'KEYHASH', tenant: default }]",
   ].join("\n");
 }
@@ -125,7 +130,11 @@ async function playAll(): Promise<void> {
   const work = async (): Promise<void> => {
     for (const { id, client, fault } of waiting) {
       const dialect = DIALECTS[client];
-      const response = await gateway.post(dialect.body(id, fault.stream), { path: dialect.path(id, fault.stream) });
+      const response = await gateway.post(dialect.body(id, fault.stream), {
+        path: dialect.path(id, fault.stream),
+        // A machine that is busy with other tests is no overload of this gateway.
+        headers: { "x-sluicegate-priority": "high" },
+      });
       played.push({ id, requestId: response.headers.get("x-request-id") ?? "", answer: await seen(response) });
     }
   };
@@ -146,7 +155,7 @@ describe("a provider's failure", () => {
     expect(hits.get(id)).toBe(1);
     const moves = chain === "next" && !fault.begun && !FINAL.has(fault.class);
     expect(row.attempts.map(({ deployment, error_class: kind }) => [deployment, kind])).toEqual([
-      [id, fault.class],
+      [deploymentOf(entry), fault.class],
       ...(moves ? [["other", null]] : []),
     ]);
     if (!moves) {

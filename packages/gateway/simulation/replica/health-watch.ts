@@ -15,6 +15,8 @@ const NEWS_MS = 20;
 interface Cooling {
   /** The process that heard of it. */
   board: HealthBoard;
+  /** When that process died; null: it has not. */
+  diedMs(): number | null;
   sinceMs: number;
   untilMs: number;
 }
@@ -36,7 +38,7 @@ export class HealthWatch {
   readonly #world: WorldClock;
   readonly #store: VirtualStore;
   readonly #findings: Findings;
-  readonly #probes = new Map<string, Set<object>>();
+  readonly #probes = new Map<string, Set<Pick<Cooling, "diedMs">>>();
   readonly #cooling = new Map<string, Cooling[]>();
 
   constructor(world: WorldClock, store: VirtualStore, findings: Findings) {
@@ -45,12 +47,12 @@ export class HealthWatch {
     this.#findings = findings;
   }
 
-  /** Watches one process's board. `isAlive`: that of a dead one holds nothing any more. */
+  /** Watches one process's board. `diedMs`: one that is dead holds nothing any more. */
   follow(
     replica: string,
     board: HealthBoard,
     breaker: (key: string) => BreakerConfig | undefined,
-    isAlive: () => boolean,
+    diedMs: () => number | null,
   ): void {
     const seen = new Map<string, Seen>();
     const seenOf = (key: string): Seen => {
@@ -71,7 +73,7 @@ export class HealthWatch {
       if (!permit.ok) return permit;
       this.#checkCooling(replica, board, key);
       this.#checkBreaker(replica, key, permit, seenOf(key), breaker(key));
-      const probe = permit.probe ? this.#probe(replica, key, isAlive) : null;
+      const probe = permit.probe ? this.#probe(replica, key, diedMs) : null;
       const sinceMs = this.#world.elapsedMs;
       return {
         ok: true,
@@ -79,7 +81,7 @@ export class HealthWatch {
         done: (outcome) => {
           probe?.();
           permit.done(outcome);
-          this.#note(replica, board, key, outcome, sinceMs, seenOf(key));
+          this.#note(replica, { board, diedMs }, key, outcome, sinceMs, seenOf(key));
         },
       };
     };
@@ -91,7 +93,7 @@ export class HealthWatch {
 
   #note(
     replica: string,
-    board: HealthBoard,
+    heard: Pick<Cooling, "board" | "diedMs">,
     key: string,
     { class: kind, neutral, retryAfterMs }: CallOutcome,
     sinceMs: number,
@@ -100,7 +102,7 @@ export class HealthWatch {
     const nowMs = this.#world.elapsedMs;
     if (neutral) return;
     if (kind === "rate_limited" && retryAfterMs !== null)
-      this.#cooling.set(key, [...(this.#cooling.get(key) ?? []), { board, sinceMs: nowMs, untilMs: nowMs + retryAfterMs }]);
+      this.#cooling.set(key, [...(this.#cooling.get(key) ?? []), { ...heard, sinceMs: nowMs, untilMs: nowMs + retryAfterMs }]);
     const counts = kind !== null && BREAKING.includes(kind);
     if (counts) {
       const name = `${replica} ${key}`;
@@ -119,7 +121,8 @@ export class HealthWatch {
     const nowMs = this.#world.elapsedMs;
     for (const cooling of this.#cooling.get(key) ?? []) {
       const own = cooling.board === board;
-      if (!own && (this.#store.everLost || nowMs < cooling.sinceMs + NEWS_MS)) continue;
+      const toldMs = cooling.sinceMs + NEWS_MS;
+      if (!own && (this.#store.everLost || nowMs < toldMs || (cooling.diedMs() ?? toldMs) < toldMs)) continue;
       if (nowMs + (own ? OWN_SLACK_MS : OTHERS_SLACK_MS) < cooling.untilMs)
         this.#findings.add("cooldowns are kept", `${replica} lets a call to ${key} through at ${nowMs}, it cools until ${cooling.untilMs}`);
     }
@@ -135,11 +138,11 @@ export class HealthWatch {
   }
 
   /** One probe at a time, of all replicas. */
-  #probe(replica: string, key: string, isAlive: () => boolean): () => void {
-    const place = { isAlive };
+  #probe(replica: string, key: string, diedMs: () => number | null): () => void {
+    const place = { diedMs };
     const places = this.#probes.get(key) ?? new Set();
     this.#probes.set(key, places);
-    for (const other of places) if (!(other as typeof place).isAlive()) places.delete(other);
+    for (const other of places) if (other.diedMs() !== null) places.delete(other);
     if (places.size > 0 && !this.#store.everLost)
       this.#findings.add("one probe at a time", `${replica} probes ${key} beside another one at ${this.#world.elapsedMs}`);
     places.add(place);

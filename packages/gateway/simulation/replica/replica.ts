@@ -143,7 +143,7 @@ export async function startReplica(
   const replica = new Replica(name, parts, { clock, transport, ledger }, built);
   mutant?.inside?.(built);
   const breaker = (key: string): BreakerConfig | undefined => snapshot.deployments.get(key)?.breaker;
-  parts.watch.follow(name, built.calm.health, breaker, () => replica.alive);
+  parts.watch.follow(name, built.calm.health, breaker, () => replica.killedMs);
   mutant?.outside?.(built);
   built.calm.health.onEvent(({ kind, key, why, by }) => journal.say(name, `${key} ${kind} ${why ?? ""} ${by}`));
   return replica;

@@ -1,4 +1,4 @@
-import type { ErrorClass } from "@sluicegate/contract";
+import type { ErrorClass, Usage } from "@sluicegate/contract";
 
 /** What an upstream can do with one call. */
 export type ActKind = keyof typeof ACTS;
@@ -23,6 +23,21 @@ export interface Act {
   hintMs: number;
   /** How events are put into packets. */
   packets: "events" | "halves" | "bursts";
+  /** What is billed, where that is not what the text comes to. */
+  usage?: Partial<Usage>;
+  /** What every word of the answer is; absent: words of several scripts. */
+  word?: string;
+  /** Another model than was asked for answers. */
+  model?: string;
+}
+
+/** A good answer, at once and without chance, changed in some of its parts. */
+export function actOf(change: Partial<Act> = {}): Act {
+  return {
+    ...{ kind: "answer", connectMs: 1, headMs: 1, firstMs: 1, words: 1, paceMs: 1, breaksAfter: 0 },
+    ...{ hint: "none", hintMs: 0, packets: "events" },
+    ...change,
+  };
 }
 
 /** What each is to be taken for, as a stream and as a whole answer; null: a good answer. */

@@ -2,7 +2,7 @@ import type { Chance } from "../core/chance.ts";
 import type { Act, ActKind, RetryHint } from "./act.ts";
 
 /** How an upstream behaves for a while. */
-export type Mood = keyof typeof MOODS;
+type Mood = keyof typeof MOODS;
 
 /** Weights of what it does with a call. */
 type Weights = Readonly<Partial<Record<ActKind, number>>>;
@@ -27,12 +27,10 @@ const MOODS = {
 } as const satisfies Record<string, Weights>;
 
 /** What an upstream is like over time: each mood until its moment, the last one to the end. */
-export interface Weather {
+interface Weather {
   moods: readonly { untilMs: number; mood: Mood }[];
   /** How quick it is when it is well: to the head, to the first word, from word to word, ms. */
   speed: { headMs: number; firstMs: number; paceMs: number };
-  /** Its own wall clock is off by so much. */
-  skewMs: number;
 }
 
 /** Weather for a run of so many ms: mostly good, with spells of anything, or one that comes and goes; in a storm mostly bad. */
@@ -58,7 +56,6 @@ export function weatherOf(chance: Chance, horizonMs: number, stormy: boolean): W
       firstMs: chance.between(20, 1_500),
       paceMs: chance.between(1, 80),
     },
-    skewMs: 0,
   };
 }
 

@@ -95,13 +95,14 @@ export class Upstreams {
     const asks = spec.speaks === "messages" || !line.stream || /"include_usage":\s*true/.test(body);
     return {
       id: line.id,
-      model: spec.model,
-      words: Array.from({ length: act.words }, (_, i) => WORDS[(line.order + i) % WORDS.length] as string),
+      model: act.model ?? spec.model,
+      words: Array.from({ length: act.words }, (_, i) => act.word ?? (WORDS[(line.order + i) % WORDS.length] as string)),
       usage: {
         ...noUsage(),
         input_tokens: input,
         cached_input_tokens: line.order % 3 === 0 ? input >> 1 : 0,
         output_tokens: act.words,
+        ...act.usage,
       },
       finish: act.kind === "cut_short" ? "length" : act.kind === "filtered" ? "content_filter" : "stop",
       showsUsage: act.kind !== "no_usage" && asks,

@@ -1,13 +1,12 @@
 import type { Deployment, DeploymentLimits } from "../../src/config/snapshot.ts";
 import type { Chance } from "../core/chance.ts";
-import { type Weather, weatherOf } from "../upstream/mood.ts";
+import { nextAct, weatherOf } from "../upstream/mood.ts";
+import type { UpstreamSpec } from "../upstream/upstreams.ts";
 import { PROVIDERS, type Template } from "./template.ts";
 
-/** A deployment of a world: its config, what it speaks, and how it fares. */
-export interface PlannedUpstream {
+/** A deployment of a world: its config, what it speaks, and what it does with a call. */
+export interface PlannedUpstream extends Pick<UpstreamSpec, "speaks" | "act"> {
   deployment: Deployment;
-  speaks: "chat" | "messages";
-  weather: Weather;
 }
 
 /** How long a run is, and whether most goes wrong in it. */
@@ -24,9 +23,10 @@ export function upstreamsOf(chance: Chance, { deployment }: Template, sky: Sky):
     const own = chance.fork(name);
     const speaks = own.pick(["chat", "messages"] as const);
     const limits = ceilings && own.yes(0.6) ? limitsOf(own) : null;
+    const weather = weatherOf(own.fork("weather"), sky.horizonMs, sky.stormy);
     return {
       speaks,
-      weather: weatherOf(own.fork("weather"), sky.horizonMs, sky.stormy),
+      act: ({ atMs, wants, words }, draws) => nextAct(weather, atMs, draws, wants, words),
       deployment: {
         ...deployment,
         ...{ name, provider: PROVIDERS[speaks], model: `model-${name}-2026-01-01` },

@@ -61,9 +61,9 @@ function mannersOf(chance: Chance): Partial<Route> {
   };
 }
 
-/** Rules over what callers are: at most two. */
-export function rulesOf(chance: Chance, names: readonly string[]): RoutingRule[] {
-  if (!chance.yes(0.3)) return [];
+/** Rules over what callers are: at most two. `ruled`: there are some, and nothing shadows them. */
+export function rulesOf(chance: Chance, names: readonly string[], ruled: boolean): RoutingRule[] {
+  if (!chance.yes(0.3) && !ruled) return [];
   const chain = (): string[] => shuffled(names, chance).slice(0, 2);
   const batch: RoutingRule = {
     ...{ name: "batches", priority: 10, unless: null, mode: chance.pick(["enforce", "shadow"]), chain: chain() },

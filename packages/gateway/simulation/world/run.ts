@@ -10,7 +10,6 @@ import { Books } from "../replica/ledger.ts";
 import type { ReplicaParts } from "../replica/replica.ts";
 import { HealthWatch } from "../replica/health-watch.ts";
 import { VirtualStore } from "../replica/store.ts";
-import { nextAct } from "../upstream/mood.ts";
 import { Upstreams, type UpstreamSpec } from "../upstream/upstreams.ts";
 import { Fleet } from "./fleet.ts";
 import type { WorldPlan } from "./plan.ts";
@@ -25,6 +24,7 @@ export interface Outcome {
   counts: { requests: number; calls: number; virtualMs: number };
   /** How often things happened that do not happen always. */
   seen: Readonly<Record<string, number>>;
+  remains: Remains;
 }
 
 /** Everything that a run left behind, for the checks. */
@@ -51,10 +51,7 @@ export async function runPlan(plan: WorldPlan, mutant: Mutant | null = null): Pr
   const chance = chanceOf(plan.seed, "run");
   const providerClock = new MachineClock(world);
   const specs = plan.upstreams.map(
-    ({ deployment, speaks, weather }): UpstreamSpec => ({
-      ...{ deployment: deployment.name, model: deployment.model, speaks },
-      act: ({ atMs, wants, words }, draws) => nextAct(weather, atMs, draws, wants, words),
-    }),
+    ({ deployment: { name, model }, speaks, act }): UpstreamSpec => ({ deployment: name, model, speaks, act }),
   );
   const upstreams = new Upstreams(specs, world, journal, chance.fork("upstreams"), () => providerClock.now());
   const store = new VirtualStore(world, chance.fork("store"), plan.replicas.length);
@@ -70,7 +67,8 @@ export async function runPlan(plan: WorldPlan, mutant: Mutant | null = null): Pr
   const clients = plan.clients.map((spec) => new VirtualClient(spec, outside));
   const ended = await runWorld(world, [fleet], plan.horizonMs + AFTERMATH_MS);
   if (!ended) findings.add("no leaks", "something still waits long after the last client");
-  checkAll({ plan, clients, upstreams, books, fleet, store, watch, findings });
+  const remains: Remains = { plan, clients, upstreams, books, fleet, store, watch, findings };
+  checkAll(remains);
   for (const { rule, facts } of findings.all) journal.say("found", `${rule}: ${facts}`);
   return {
     seed: plan.seed,
@@ -78,6 +76,7 @@ export async function runPlan(plan: WorldPlan, mutant: Mutant | null = null): Pr
     fingerprint: journal.fingerprint(),
     lines: journal.lines,
     seen: seenIn(books, journal),
+    remains,
     counts: {
       requests: clients.reduce((sum, { visits }) => sum + visits.length, 0),
       calls: upstreams.invoice.lines.length,

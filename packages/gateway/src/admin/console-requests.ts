@@ -1,17 +1,18 @@
 import type { AttemptRow, RequestRecord } from "@sluicegate/contract";
 import type { ConsoleView } from "./console-view.ts";
+import type { Explanation } from "./explanation.ts";
 import { type Html, html } from "./html.ts";
 import { costText, grouped, humanDuration, shortUsd } from "./human-numbers.ts";
 
 /** The last requests, each with its attempts folded away under it. */
-export function recentRequests({ recent, nowMs }: ConsoleView): Html {
+export function recentRequests({ recent, decisions, nowMs }: ConsoleView): Html {
   if (recent === null) return html``;
   return html`<section><h2>Last requests</h2>
 ${
   recent.length === 0
     ? empty()
     : html`<table class="requests"><thead><tr><th scope="col">When</th><th scope="col">Request</th><th scope="col">Status</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Latency</th><th scope="col" class="number">Cost</th></tr></thead>
-<tbody>${recent.map((record) => row(record, nowMs))}</tbody></table>`
+<tbody>${recent.map((record) => row(record, decisions.get(record.request_id), nowMs))}</tbody></table>`
 }</section>`;
 }
 
@@ -22,12 +23,12 @@ function empty(): Html {
   -d '{"model":"default","messages":[{"role":"user","content":"hello"}]}'</code></pre></div>`;
 }
 
-function row(record: RequestRecord, nowMs: number): Html {
+function row(record: RequestRecord, decision: Explanation | undefined, nowMs: number): Html {
   const { started_at, status, usage, latency_ms, cost_micro_usd, cost_state } = record;
   const tokens = usage.input_tokens + usage.output_tokens;
   return html`<tr>
 <td data-name="When"><time datetime="${started_at}" title="${started_at}">${whenText(started_at, nowMs)}</time></td>
-<td data-name="Request">${request(record)}</td>
+<td data-name="Request">${request(record, decision)}</td>
 <td data-name="Status"><span class="tag ${status}">${status}</span>${record.error_code !== null && html` <small>${record.error_code}</small>`}</td>
 <td data-name="Tokens" class="number">${tokens === 0 ? "–" : `${grouped(usage.input_tokens)} → ${grouped(usage.output_tokens)}`}</td>
 <td data-name="Latency" class="number">${latency_ms === null ? "–" : humanDuration(latency_ms)}${record.ttft_ms !== null && html`<small>first after ${humanDuration(record.ttft_ms)}</small>`}</td>
@@ -35,13 +36,21 @@ function row(record: RequestRecord, nowMs: number): Html {
 </tr>`;
 }
 
-function request(record: RequestRecord): Html {
+function request(record: RequestRecord, decision: Explanation | undefined): Html {
   const { alias, deployment, tenant, attempts, fallback_depth, repeated } = record;
   const facts = [tenant, record.user, record.stream && "stream", repeated > 1 && `stands for ${repeated}`];
   const line = facts.filter((fact) => fact !== null && fact !== false && fact !== "").join(" · ");
   return html`<details><summary>${alias ?? "–"}${deployment !== null && deployment !== alias && html` <span class="muted">→ ${deployment}</span>`}${fallback_depth > 0 && html` <span class="tag fell">fell over</span>`}</summary>
 <p class="muted"><code>${record.request_id}</code><br>${line}</p>
-${attempts.length === 0 ? html`<p class="muted">No provider was called.</p>` : html`<ol>${attempts.map(attempt)}</ol>`}</details>`;
+${attempts.length === 0 ? html`<p class="muted">No provider was called.</p>` : html`<ol>${attempts.map(attempt)}</ol>`}${decision !== undefined && why(decision)}</details>`;
+}
+
+/** Why it went where it went: the plan, and who was left out of it. */
+function why({ rule, strategy, chain, candidates, refused }: Explanation): Html {
+  if (rule === null) return html`<p class="muted">Refused before it was routed: ${refused?.message ?? ""}.</p>`;
+  const out = candidates.filter(({ kept }) => !kept);
+  return html`<p class="muted">Routed by ${rule}, ${strategy}: ${chain.length === 0 ? "nobody" : chain.join(" → ")}.</p>
+${out.length > 0 && html`<ul class="muted">${out.map(({ deployment, gate, reason }) => html`<li>not ${deployment}: ${gate ?? "gate"}, ${reason}</li>`)}</ul>`}`;
 }
 
 function attempt({

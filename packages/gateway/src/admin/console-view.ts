@@ -3,6 +3,8 @@ import type { ConfigProblem, Snapshot, Tenant } from "../config/snapshot.ts";
 import { denialOf, deniesDeployment } from "../core/permission.ts";
 import type { Principal } from "./auth.ts";
 import { dayOf } from "./default-range.ts";
+import { explanationOf } from "./explain.ts";
+import type { Explanation } from "./explanation.ts";
 import { type Health, healthOf } from "./health.ts";
 import type { ControlParts } from "./parts.ts";
 
@@ -25,6 +27,8 @@ export interface ConsoleView {
   /** Null: the ledger cannot be read just now. */
   today: SpendReport | null;
   recent: RequestRecord[] | null;
+  /** Why the recent ones went where they went, by their ids: for who may see all deployments. */
+  decisions: ReadonlyMap<string, Explanation>;
   warnings: readonly ConfigProblem[];
 }
 
@@ -51,8 +55,23 @@ export async function consoleView(parts: ControlParts, principal: Principal): Pr
     aliases: aliasesFor(snapshot, principal.tenant),
     today,
     recent: page?.data ?? null,
+    decisions: decisionsOf(parts, principal, page?.data ?? []),
     warnings: principal.tenant === null ? snapshot.warnings : [],
   };
+}
+
+function decisionsOf(
+  parts: ControlParts,
+  principal: Principal,
+  records: readonly RequestRecord[],
+): ReadonlyMap<string, Explanation> {
+  const decisions = new Map<string, Explanation>();
+  if (principal.tenant !== null) return decisions;
+  for (const record of records) {
+    const found = explanationOf(parts, record);
+    if (found) decisions.set(record.request_id, found);
+  }
+  return decisions;
 }
 
 function aliasesFor(snapshot: Snapshot, boundTo: string | null): AliasView[] {

@@ -10,8 +10,10 @@ export function explanationText(found: Explanation, context: CliContext): string
   const end = found.refused ? `\n${stressed(context, "bad", printable(refusal(found.refused)))}\n` : "";
   if (found.candidates.length === 0) return text.trimEnd() + (end === "" ? "\n" : `\n${end}`);
   let place = 0;
+  const scored = found.candidates.some(({ score }) => score !== undefined);
+  const columns = scored ? [...COLUMNS, SCORE] : COLUMNS;
   const rows = found.candidates.map((candidate) => row(candidate, candidate.kept ? ++place : null));
-  return text + tableText({ columns: COLUMNS, rows }, context) + end;
+  return text + tableText({ columns, rows }, context) + end;
 }
 
 function headline({ alias, facts, route, rule, strategy }: Explanation, context: CliContext): string {
@@ -58,8 +60,8 @@ const COLUMNS: readonly Column[] = [
   { title: "DEPLOYMENT", keep: true },
   { title: "GATE" },
   { title: "WHY" },
-  { title: "SCORE", align: "right", leaves: 1 },
 ];
+const SCORE: Column = { title: "SCORE", align: "right", leaves: 1 };
 
 function row({ deployment, kept, gate, reason, score }: ExplainedCandidate, place: number | null): Cell[] {
   return [

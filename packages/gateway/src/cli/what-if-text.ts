@@ -52,8 +52,8 @@ const COLUMNS: readonly Column[] = [
   { title: "ALIAS" },
   { title: "BEFORE" },
   { title: "AFTER" },
-  { title: "USD BEFORE", align: "right", leaves: 2 },
-  { title: "USD AFTER", align: "right", leaves: 3 },
+  { title: "COST BEFORE", align: "right", leaves: 2 },
+  { title: "COST AFTER", align: "right", leaves: 3 },
   { title: "EXAMPLE", leaves: 1 },
 ];
 

@@ -261,6 +261,8 @@ flags: { prefix: FF_ }
     "redis+sentinel://h1:26379,h2/mymaster",
     "redis+sentinel://:pass@h1,h2,h3/mymaster/2",
     "redis+cluster://h1,h2:7001",
+    "rediss+cluster://:pass@h1",
+    "rediss+sentinel://h1/mymaster?sentinel_password=pass",
     "redis+cluster://:pass@h1/",
   ])("state: %s", async (url) => {
     const { snapshot } = await loadText(`${SIM}routes: { r: { chain: [sim/a] } }\nstate: env:STATE\n`, {

@@ -14,6 +14,7 @@ routes: { a: { chain: [open, inner, deep, plain, own] }, b: { chain: [sim/echo],
 tenants:
   t: { models: "*", teams: { red: {}, blue: {} } }
   u: { models: { allow: [b] }, teams: { green: {} } }
+  v: { models: { allow: [b] } }
   raw: { models: { allow: ["sim/*"] } }
 rules:
   ${rules}
@@ -129,9 +130,9 @@ describe("rules", () => {
     ],
     [
       "unknown in unless",
-      ruled("- { name: x, when: {}, unless: { tenant: ▸v }, chain: [open] }"),
+      ruled("- { name: x, when: {}, unless: { tenant: ▸nobody }, chain: [open] }"),
       "rules[0].unless.tenant",
-      "unknown tenant `v`",
+      "unknown tenant `nobody`",
     ],
     [
       "an unknown field",
@@ -188,7 +189,7 @@ describe("a rule that nothing can follow", () => {
     ],
     [
       "its chain is another tenant's",
-      ruled("- { name: x, when: { tenant: raw }, chain: ▸[own] }"),
+      ruled("- { name: x, when: { tenant: v }, chain: ▸[own] }"),
       "rules[0].chain",
       "`own` is kept for `t`",
     ],
@@ -197,6 +198,12 @@ describe("a rule that nothing can follow", () => {
       ruled("- { name: x, when: ▸{ tenant: u, alias: a }, chain: [open] }"),
       "rules[0].when",
       "`u` may not ask for `a`",
+    ],
+    [
+      "its tenant may ask for raw names alone",
+      ruled("- { name: x, when: ▸{ tenant: raw }, chain: [open] }"),
+      "rules[0].when",
+      "`raw` may not ask for any alias",
     ],
     [
       "its tenant has an override there",
@@ -208,7 +215,7 @@ describe("a rule that nothing can follow", () => {
       "an earlier one is the same",
       two("when: { tenant: t }, chain: [open]", "- ▸{ name: two, when: { tenant: t }, chain: [open] }"),
       "rules[1]",
-      "`two` is never reached: rule `one` (line 15) comes first",
+      "`two` is never reached: rule `one` (line 16) comes first",
     ],
     [
       "an earlier one is wider, with the same chain and more",
@@ -237,7 +244,7 @@ describe("a rule that nothing can follow", () => {
         .replace("when: ▸", "when: ")
         .replace("- { name: one", "- ▸{ name: one"),
       "rules[0]",
-      "rule `two` (line 16) comes first",
+      "rule `two` (line 17) comes first",
     ],
     [
       "both make the same exception",
@@ -283,12 +290,8 @@ describe("a rule that nothing can follow", () => {
     const loaded = await loadText(two(first, rule("two", second)));
     expect(loaded.snapshot).not.toBeNull();
     expect(lines(loaded)).toEqual([
-      "16:5 warning rules[1]: `two` is reached only by requests that nothing of the chain of rule `one` (line 15) can serve: that one comes first and matches all that it matches",
+      "17:5 warning rules[1]: `two` is reached only by requests that nothing of the chain of rule `one` (line 16) can serve: that one comes first and matches all that it matches",
     ]);
-  });
-
-  test("is one for raw names as well, whose tenant may ask for them alone", async () => {
-    expect(lines(await loadText(ruled("- { name: x, when: { tenant: raw }, chain: [open] }")))).toEqual([]);
   });
 
   test("counts regions: a deployment elsewhere does not stand in", async () => {

@@ -215,6 +215,38 @@ describe("replicas", () => {
   });
 });
 
+describe("a record that another version has written", () => {
+  const good = {
+    ...{ circuit: "open", openedAt: 0, until: Date.UTC(2026, 10, 29) + 5_000, why: "consecutive", probesWell: 0 },
+    ...{ coolingUntil: 0, coolingFor: null, hand: null, term: 3, lifted: 0, credentials: 0, by: "another", version: 4 },
+  };
+  const hand = { set: "open", until: null, reason: null, by: "ada", term: 3 };
+
+  async function heard(record: object): Promise<string> {
+    const { boards, shared } = replicas(1);
+    shared.replica().publish("a", record as BoardRecord);
+    await turns();
+    return boards[0]?.read("a").circuit ?? "";
+  }
+
+  it("counts when it can be read", async () => {
+    expect(await heard(good)).toBe("open");
+    expect(await heard({ ...good, hand, more: { than: "is known" } })).toBe("open");
+  });
+
+  it.each([
+    ["only a version", { version: 4 }],
+    ["another circuit", { ...good, circuit: "ajar" }],
+    ["no term", { ...good, term: undefined }],
+    ["a time that is none", { ...good, until: "soon" }],
+    ["another reason to cool", { ...good, coolingFor: "boredom", coolingUntil: 1e15 }],
+    ["another hand", { ...good, hand: { ...hand, set: "off" } }],
+    ["a hand without a term", { ...good, hand: { ...hand, term: null } }],
+  ])("is passed over with %s", async (_name, record) => {
+    expect(await heard(record)).toBe("closed");
+  });
+});
+
 describe("without what they share", () => {
   it("each goes on alone, and they agree again when it is back", async () => {
     const { clock, boards, shared } = replicas(3);

@@ -10,7 +10,7 @@ import { CallPermit, UNCOUNTED } from "./call-permit.ts";
 import { type CoolingClass, cools, longest } from "./cooldown.ts";
 import { detailsOf, type HealthDetails } from "./health-details.ts";
 import { KeyHealth, type ProbePlace } from "./key-health.ts";
-import { mergeRecord, recordOf } from "./merge-record.ts";
+import { isReadable, mergeRecord, recordOf } from "./merge-record.ts";
 import type { CallOutcome, NoPermit, Permit } from "./permit.ts";
 import { askForProbe, keepProbe, leaseName } from "./probe-lease.ts";
 import type { BoardRecord, OpenedFor, SharedBoard } from "./shared-board.ts";
@@ -312,7 +312,7 @@ export class HealthBoard {
 
   #receive(key: string, record: BoardRecord | null): void {
     // What the store forgot was over; what is not, this replica knows.
-    if (!record || record.by === this.#id) return;
+    if (!record || record.by === this.#id || !isReadable(record)) return;
     const health = this.#keys.get(key) ?? this.#add(key);
     if (!health) return;
     const now = this.#clock.monotonic();

@@ -61,6 +61,7 @@ export class KeyHealth {
   #streak = 0;
   #strikes = 0;
   #spanMs: number;
+  #rule: SlowRule;
   #outcomes: OutcomeWindow | null = null;
   /** What is judged: first outputs of streams, and the pace of whole answers. Apart: a change of their mix is no slowness. */
   #firsts: LatencyHistory | null = null;
@@ -74,6 +75,7 @@ export class KeyHealth {
     this.key = key;
     this.config = config;
     this.#spanMs = spanMs;
+    this.#rule = ruleOf(config);
   }
 
   /** Nothing is on its way, and nothing holds its calls. */
@@ -90,6 +92,7 @@ export class KeyHealth {
     }
     this.config = config;
     this.#spanMs = spanMs;
+    this.#rule = ruleOf(config);
   }
 
   /** A call went well. True when a window of what is judged ended with it. */
@@ -97,7 +100,7 @@ export class KeyHealth {
     this.#streak = 0;
     this.#strikes = 0;
     this.#counted().add(now, false, slow);
-    const rule = this.#rule();
+    const rule = this.#rule;
     if (ttftMs === null) {
       this.#answers ??= new LatencyHistory();
       this.#answers.add(now, latencyMs, SHOWN);
@@ -222,7 +225,7 @@ export class KeyHealth {
   #figuresAt(now: number): Figures {
     if (!this.#answers && !this.#firsts) return NO_FIGURES;
     if (this.#figures && now - this.#figures.at < FIGURES_MS) return this.#figures;
-    const rule = this.#rule();
+    const rule = this.#rule;
     const whole = [...(this.#answers?.recent() ?? []), ...(this.#streams?.recent() ?? [])];
     const slow = [this.#paces, this.#firsts].some(
       (history) => history !== null && (history.slowWindows > 0 || history.isSlowNow(now, rule)),
@@ -241,9 +244,8 @@ export class KeyHealth {
     this.#outcomes ??= new OutcomeWindow(this.config.windowMs, this.#spanMs);
     return this.#outcomes;
   }
+}
 
-  #rule(): SlowRule {
-    const { windowMs, latencyFactor, minRequests } = this.config;
-    return { windowMs, factor: latencyFactor, minSamples: minRequests };
-  }
+function ruleOf({ windowMs, latencyFactor, minRequests }: BreakerConfig): SlowRule {
+  return { windowMs, factor: latencyFactor, minSamples: minRequests };
 }

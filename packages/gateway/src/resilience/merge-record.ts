@@ -1,5 +1,5 @@
 import { type Breaker, CLOSED, type Hand } from "./breaker.ts";
-import { COOLDOWN_MAX_MS, type CoolingClass, longest } from "./cooldown.ts";
+import { COOLDOWN_MAX_MS, COOLING_CLASSES, type CoolingClass, longest } from "./cooldown.ts";
 import { handOf } from "./health-details.ts";
 import type { KeyHealth } from "./key-health.ts";
 import type { BoardRecord } from "./shared-board.ts";
@@ -22,6 +22,21 @@ export function recordOf(health: KeyHealth, by: string, now: number, epochMs: (a
     ...{ term, lifted, credentials, by, version },
   };
 }
+
+/** Whether a record is one: another version of the gateway may have written anything. */
+export function isReadable(record: BoardRecord): boolean {
+  const { circuit, openedAt, until, coolingUntil, probesWell, term, lifted, credentials, version } = record;
+  return (
+    CIRCUITS.includes(circuit) &&
+    [openedAt, until ?? 0, coolingUntil, probesWell, term, lifted, credentials, version].every(Number.isFinite) &&
+    (record.coolingFor === null || COOLING_CLASSES.includes(record.coolingFor)) &&
+    (record.hand === null || (SETTINGS.includes(record.hand?.set) && Number.isFinite(record.hand.term)))
+  );
+}
+
+const CIRCUITS = ["closed", "open", "half_open"];
+/** The more careful one last. */
+const SETTINGS = ["free", "closed", "open"];
 
 /** What another replica's record changes here. */
 export interface Merged {
@@ -99,8 +114,6 @@ function knowsMore(one: View, other: View): boolean {
   if (one.breaker.circuit === "closed") return false;
   return other.breaker.circuit === "closed" || one.breaker.until > other.breaker.until + SAME_MS;
 }
-
-const SETTINGS = ["free", "closed", "open"] as const;
 
 function compareHands(one: Hand | null, other: Hand | null): number {
   if (!one || !other) return Number(one !== null) - Number(other !== null);

@@ -13,7 +13,7 @@ const SCORE_MIN = 0.01;
 const SATURATION_WEIGHT = 0.9;
 
 /** Failures as a share of the calls that count; until there are enough of those, as a share of enough. */
-export function errorRate({ deployment, health }: Known): number {
+function errorRate({ deployment, health }: Known): number {
   const { requests, failures } = health;
   return failures === 0 ? 0 : failures / Math.max(requests, deployment.breaker.minRequests, 1);
 }

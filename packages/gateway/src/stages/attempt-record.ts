@@ -28,6 +28,8 @@ export interface AttemptRecord {
   superseded?: true;
   /** What it holds at its deployment; null: nothing, or no longer. */
   grip: Grip | null;
+  /** Whether its refused credential has a successor, once somebody has asked. */
+  renewal?: boolean | Promise<boolean>;
   /** Its ledger row, once it is over and somebody has asked for it. */
   row?: AttemptRow;
 }
@@ -59,8 +61,22 @@ export function release(plane: DataPlane, record: AttemptRecord, usedTokens: num
   const { grip } = record;
   if (!grip) return;
   record.grip = null;
-  grip.permit.done(outcomeOf(record, grip));
   if (grip.hold) plane.ceilings.settle(grip.hold, usedTokens);
+  const outcome = outcomeOf(record, grip);
+  // A credential that is being renewed is judged when that is known: until then nobody is turned away for it.
+  const renewal = askForRenewal(record);
+  const judge = (renewed: boolean): void => grip.permit.done(renewed ? { ...outcome, neutral: true } : outcome);
+  if (typeof renewal === "boolean") judge(renewal);
+  else void renewal.then(judge, () => judge(false));
+}
+
+/** Whether a credential that was refused has a successor; false for every other failure. The provider is told of it once. */
+export function askForRenewal(record: AttemptRecord): boolean | Promise<boolean> {
+  const { failure, credential, hop, attempt } = record;
+  if (failure?.class !== "auth_failed" || !credential.use) return false;
+  record.renewal ??=
+    hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? "")) ?? false;
+  return record.renewal;
 }
 
 function outcomeOf({ attempt, failure }: AttemptRecord, { hasty, slow }: Grip): CallOutcome {

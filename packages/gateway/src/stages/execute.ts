@@ -1,6 +1,6 @@
 import type { Call, ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
-import { CLASSES } from "../core/errors.ts";
+import { CLASSES, type GatewayError } from "../core/errors.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { totalTimeoutMs } from "../resilience/timeouts.ts";
 import type { Lease } from "./admit.ts";
@@ -64,7 +64,7 @@ export interface Standing {
  * Throws the error the client is to see when nothing is left to try, or when the client has left.
  */
 export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Promise<Executed> {
-  const { visit, call, plan, lease } = work;
+  const { visit, call, plan } = work;
   const standing: Standing = {
     deadline: visit.arrivedAt + totalTimeoutMs(call, plan.settings),
     ...{ hopIndex: 0, attemptsHere: 0, renewed: false, skipped: [], waited: false, forced: false },
@@ -85,7 +85,7 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     if (outcome.kind === "streaming") return { kind: "stream", record };
     if (outcome.kind === "reply") return { ...outcome, record };
     const step = await decide(plane, work, raced, standing, cancel);
-    if (step.do === "stop") throw finalError(call, lease.attempts, standing.deadline <= plane.clock.monotonic());
+    if (step.do === "stop") throw lastWord(plane, work, standing);
     if (step.do === "move_on") moveOn(plane, standing);
     else {
       plane.metrics.retried();
@@ -145,6 +145,8 @@ async function decide(
   const terms = { visit, renewed: standing.renewed, mayWait, remainingMs };
   const renewed = await renewal(plane, record, terms, cancel);
   standing.renewed ||= renewed;
+  // Another credential is at hand: what the refused one has met says nothing of it.
+  if (renewed) plane.health.credentialChanged(hop.health);
   const callable = others && mayBeCalled(plane, work, standing.hopIndex);
   const step = nextStep({
     failure,
@@ -163,6 +165,17 @@ async function decide(
   // None of the others takes a call at this moment; one of them may before the deadline.
   const mayRecover = step.do === "stop" && others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
   return mayRecover ? { do: "move_on" } : step;
+}
+
+/** What the client is told when nothing is left to try. */
+export function lastWord(plane: DataPlane, { call, plan, lease }: Work, { deadline }: Standing): GatewayError {
+  const now = plane.clock.now();
+  const soonest = plan.hops.map(({ health: key }) => {
+    const { circuit, retryAt, coolingUntil } = plane.health.read(key);
+    return Math.max(0, coolingUntil - now, circuit === "closed" ? 0 : retryAt - now);
+  });
+  const passed = deadline <= plane.clock.monotonic();
+  return finalError(call, lease.attempts, passed, Math.ceil(Math.min(...soonest)));
 }
 
 /** A later deployment of the plan, which the request may go to. */

@@ -14,9 +14,15 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json[\x20-\x7e]*$/i;
 
 /**
  * What the client is told when nothing is left to try: the class of the last attempt decides (INTERFACE, Errors).
+ * `soonestMs`: when the first of the chain can be called again, where somebody knows.
  * A provider's own refusal of the request goes on word for word to a client of the same dialect (ruling 18), secrets cleaned.
  */
-export function finalError(call: Call, attempts: readonly AttemptRecord[], deadlinePassed: boolean): GatewayError {
+export function finalError(
+  call: Call,
+  attempts: readonly AttemptRecord[],
+  deadlinePassed: boolean,
+  soonestMs: number | null = null,
+): GatewayError {
   const last = lastOf(attempts);
   const failure = last?.failure;
   if (!last || !failure) return new GatewayError("internal", "a request ended without an answer and without a failure");
@@ -31,7 +37,7 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
         `provider ${last.hop.deployment.provider} is rate-limiting and nothing else is left to try`,
         {
           ...details,
-          ...retryAdvice(failure, attempts.length),
+          ...retryAdvice(failure, attempts.length, soonestMs),
           scope: `provider:${last.hop.deployment.provider}`,
           dimension: "requests",
         },
@@ -39,7 +45,7 @@ export function finalError(call: Call, attempts: readonly AttemptRecord[], deadl
     case "overloaded":
       return new GatewayError("overloaded", "the providers behind this alias are overloaded", {
         ...details,
-        ...retryAdvice(failure, attempts.length),
+        ...retryAdvice(failure, attempts.length, soonestMs),
       });
     case "timeout":
       return timedOut(call, details, deadlinePassed);
@@ -103,7 +109,9 @@ function timedOut(call: Call, details: ErrorDetails, deadlinePassed: boolean): G
   return new GatewayError("provider_timeout", "the providers behind this alias did not answer in time", details);
 }
 
-function retryAdvice(failure: ProviderFailure, attempts: number): ErrorDetails {
+function retryAdvice(failure: ProviderFailure, attempts: number, soonestMs: number | null): ErrorDetails {
+  // What is known of all of the chain says more than the last of it does.
+  if (soonestMs !== null && soonestMs > 0) return { retryAfterMs: soonestMs, shouldRetry: attempts === 1 };
   // Without a word from the provider, or with one that is already past, a second is the least that can help.
   // What was retried here is not retried again by an SDK.
   return { retryAfterMs: failure.retryAfterMs || 1_000, shouldRetry: attempts === 1 };

@@ -5,8 +5,8 @@ import { type HopStanding, whenNone } from "../resilience/when-none.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
 import type { Refusal } from "./ceilings.ts";
 import type { Skipped } from "./enter.ts";
-import { type Standing, standAt, type Work } from "./execute.ts";
-import { finalError, summaryOf } from "./final-error.ts";
+import { lastWord, type Standing, standAt, type Work } from "./execute.ts";
+import { summaryOf } from "./final-error.ts";
 import { pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 
@@ -42,7 +42,7 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
     return;
   }
   if (skipped.some(({ why }) => why === "late")) throw late(call, lease.attempts);
-  if (tried) throw finalError(call, lease.attempts, remainingMs <= 0);
+  if (tried) throw lastWord(plane, work, standing);
   if (inTheWay) throw inTheWay;
   throw decision.code === "rate_limit_exceeded"
     ? limited(skipped, decision.retryAfterMs)
@@ -66,7 +66,7 @@ function standingOf(plane: DataPlane, { hop, why, retryAt, coolingFor }: Skipped
 /** The ceiling that keeps a call out, the last one that was asked; null: none does. */
 function obstacle(skipped: readonly Skipped[], nowMs: number): GatewayError | null {
   const full = skipped.findLast(({ why }) => why === "full")?.refusal;
-  return full ? fullError(full, Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs)))) : null;
+  return full ? fullError(full, Math.ceil(Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs))))) : null;
 }
 
 /** No call was made (RES-2): it could not have been answered in time. */

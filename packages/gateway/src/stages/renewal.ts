@@ -1,5 +1,5 @@
 import type { Cancel } from "../core/cancel.ts";
-import type { AttemptRecord } from "./attempt-record.ts";
+import { type AttemptRecord, askForRenewal } from "./attempt-record.ts";
 import { waitFor } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Visit } from "./visit.ts";
@@ -23,13 +23,12 @@ export interface RenewalTerms {
  */
 export function renewal(
   plane: DataPlane,
-  { hop, attempt, credential, failure }: AttemptRecord,
+  record: AttemptRecord,
   { visit, renewed, mayWait, remainingMs }: RenewalTerms,
   cancel: Cancel,
 ): boolean | Promise<boolean> {
-  if (failure?.class !== "auth_failed" || !credential.use) return false;
-  const answer = hop.provider.authenticator.refused(credential.use, Date.parse(attempt.headers.date ?? ""));
-  if (typeof answer !== "object") return answer === true && !renewed;
+  const answer = askForRenewal(record);
+  if (typeof answer !== "object") return answer && !renewed;
   if (!renewed && mayWait) {
     const ms = Math.min(RENEWAL_MS_MAX, remainingMs);
     return waitFor(plane, visit, { promise: answer, ms, otherwise: false }, cancel);

@@ -4,7 +4,7 @@ import type { Random } from "../core/random.ts";
 import type { Log } from "../telemetry/log.ts";
 import { memoryState } from "./memory.ts";
 import { RedisState } from "./redis.ts";
-import type { SharedState } from "./state.ts";
+import type { SharedState, Standing } from "./state.ts";
 
 /** How long a start waits for the store's first answer, ms: without it, it goes on alone. */
 const FIRST_ANSWER_MS = 1_000;
@@ -16,16 +16,16 @@ export interface StateParts {
   log: Pick<Log, "info" | "warn">;
 }
 
-/** Opens what replicas share: in this process alone, or in Redis, which need not be there yet. */
+/** Opens what replicas share: in this process alone, or in Redis, which need not be there yet. Throws for a bad address. */
 export async function openState(config: StateConfig, { clock, random, log }: StateParts): Promise<SharedState> {
   if (config.kind === "memory") return memoryState(clock);
-  const state = new RedisState({
-    ...{ url: config.url, clock, random },
-    onStanding: (standing, problem) => {
-      if (standing === "ok") log.info("the shared store answers", {});
-      else log.warn("the shared store does not answer: this replica goes on alone", { standing, problem });
-    },
-  });
+  const tell = (standing: Standing, problem: string | null): void => {
+    if (standing === "ok") log.info("the shared store answers", {});
+    else log.warn("the shared store does not answer: this replica goes on alone", { standing, problem });
+  };
+  const state = new RedisState({ url: config.url, clock, random, onStanding: tell });
   await state.connected(FIRST_ANSWER_MS);
+  // It starts as `down`: a store that is not there at the start is no change.
+  if (state.standing() === "down") tell("down", state.problem);
   return state;
 }

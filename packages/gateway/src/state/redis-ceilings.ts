@@ -218,7 +218,7 @@ export class RedisCeilings {
       });
     } catch {
       // Whether it was done nobody knows: to free a slot twice does no harm, to give back tokens twice would.
-      this.#endings.push(...batch.map(({ keys, args }) => ({ keys, args })));
+      this.#endings.push(...batch.map(({ keys, args }) => ({ keys, args: [...args.slice(0, 6), 0, 0, 0, 0, 0, 0] })));
     }
   }
 }

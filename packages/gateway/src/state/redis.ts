@@ -162,7 +162,7 @@ export class RedisState implements SharedState {
 
   #noteStanding(): void {
     const standing = this.#link.standing();
-    if (standing === this.#standing) return;
+    if (standing === this.#standing || this.#closed) return;
     this.#standing = standing;
     this.#onStanding(standing, this.#link.problem);
   }

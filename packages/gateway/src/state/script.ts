@@ -7,7 +7,7 @@ export interface Script {
 }
 
 /** The server's own time, ms: replicas' clocks do not matter. */
-export const SERVER_TIME = `(function() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end)()`;
+const SERVER_TIME = `(function() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end)()`;
 
 /** Makes a script. Where it says NOW it has the time that `time` (an expression of Lua) gives, once. */
 export function script(lua: string, time = SERVER_TIME): Script {

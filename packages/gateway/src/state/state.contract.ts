@@ -75,6 +75,7 @@ function ceilingContract(store: () => StateHarness): void {
     expect(await ask("4", 300)).toEqual({ ok: true });
     expect(await ask("5", 150)).toMatchObject({ scope: "deployment:d", retryAfterMs: 60_000 });
     state.settle({ holder: "4", usedTokens: null });
+    await store().drained(state);
     expect(await state.reserve(requestOf("6", { tokens: 300, ceilings: [account] }))).toEqual({ ok: true });
     expect(await ask("7", 250)).toMatchObject({ scope: "provider:p", dimension: "tokens", retryAfterMs: 50_000 });
   });

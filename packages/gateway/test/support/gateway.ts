@@ -59,6 +59,8 @@ export interface TestGatewayOptions {
   variables?: Record<string, string>;
   clock?: Clock;
   simulator?: SimulatorOptions;
+  /** Work is turned away when this process, which is the test's as well, has too much of it. */
+  sheds?: boolean;
   /** Failures are held against no deployment: for tests that ask one deployment for many of them. */
   forgives?: boolean;
 }
@@ -94,6 +96,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     random: systemRandom(),
     log: options.log ?? silentLog,
     waits: options.waits,
+    sheds: options.sheds ?? false,
     makeHealth: options.forgives ? (parts) => new ForgivingBoard(parts) : undefined,
   });
   const admin = (path: string): Promise<Response> =>

@@ -71,6 +71,32 @@ function warnFloors(
   warnIn(entry, ["limits", "floors"], message, problems);
 }
 
+/** The limits that hold for each shared allocation: of what several deployments say of one, the smaller (ruling 15). */
+export function allocations(deployments: ReadonlyMap<string, Deployment>): ReadonlyMap<string, Capacity> {
+  const found = new Map<string, Capacity>();
+  for (const deployment of deployments.values()) {
+    const { limits } = deployment;
+    if (!limits) continue;
+    const key = allocationOf(deployment);
+    const other = found.get(key);
+    found.set(key, other ? smaller(other, limits) : limits);
+  }
+  return found;
+}
+
+/** Names the allocation that a deployment shares with all of its provider, model and region. */
+export function allocationOf({ provider, model, region }: Deployment): string {
+  return JSON.stringify([provider, model, region]);
+}
+
+function smaller(one: Capacity, other: Capacity): Capacity {
+  const least = (kind: (typeof ALL)[number]): number | null => {
+    const [a, b] = [one[kind], other[kind]];
+    return a === null || b === null ? (a ?? b) : Math.min(a, b);
+  };
+  return { rpm: least("rpm"), tpm: least("tpm"), concurrency: least("concurrency") };
+}
+
 /** What limits promise that what is above or beside them does not give. */
 export function warnOverCommitted(
   sections: Sections,
@@ -78,28 +104,28 @@ export function warnOverCommitted(
   deployments: ReadonlyMap<string, Deployment>,
   problems: Problems,
 ): void {
-  const shared = new Map<string, Deployment>();
-  const bucketsOf = new Map<string, DeploymentLimits[]>();
+  const held = allocations(deployments);
   for (const deployment of deployments.values()) {
-    const { name, provider, model, region, limits } = deployment;
-    if (!limits) continue;
-    const bucket = JSON.stringify([provider, model, region]);
-    const first = shared.get(bucket);
-    if (!first) {
-      shared.set(bucket, deployment);
-      bucketsOf.set(provider, [...(bucketsOf.get(provider) ?? []), limits]);
-    } else if (ALL.some((kind) => first.limits?.[kind] !== limits[kind])) {
-      const entry = sections.deployments.get(name);
-      const message = `\`${name}\` and \`${first.name}\` are one model of one provider in one region and share its limits, which differ here; give both the same`;
-      if (entry) warnIn(entry, ["limits"], message, problems);
+    const entry = sections.deployments.get(deployment.name);
+    const least = held.get(allocationOf(deployment));
+    for (const kind of ALL) {
+      const [own, limit] = [deployment.limits?.[kind] ?? null, least?.[kind] ?? null];
+      if (!entry || own === null || limit === null || own === limit) continue;
+      const message = `${limit} holds, not this: another deployment of this provider, model and region, which share their limits, says so`;
+      warnIn(entry, ["limits", kind], message, problems);
     }
+  }
+  const sums = new Map<string, Record<(typeof ALL)[number], number>>();
+  for (const [key, limits] of held) {
+    const [provider] = JSON.parse(key) as [string];
+    const sum = sums.get(provider) ?? { rpm: 0, tpm: 0, concurrency: 0 };
+    for (const kind of ALL) sum[kind] += limits[kind] ?? 0;
+    sums.set(provider, sum);
   }
   for (const { name, limits } of providers.values()) {
     const entry = sections.providers.get(name);
-    const buckets = bucketsOf.get(name) ?? [];
     for (const kind of ALL) {
-      const sum = buckets.reduce((total, bucket) => total + (bucket[kind] ?? 0), 0);
-      const limit = limits?.[kind] ?? null;
+      const [sum, limit] = [sums.get(name)?.[kind] ?? 0, limits?.[kind] ?? null];
       if (!entry || limit === null || sum <= limit) continue;
       const message = `the deployments of \`${name}\` have limits of ${sum} ${kind} together, more than the ${limit} of the account`;
       warnIn(entry, ["limits", kind], message, problems);

@@ -1,6 +1,7 @@
 import type { Problems } from "../problems.ts";
 import type { Capacity, Deployment, Route, Snapshot } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
+import { allocationOf, allocations } from "./capacity.ts";
 import { type Entry, warnIn } from "./entry.ts";
 import type { Sections } from "./read-sections.ts";
 
@@ -45,8 +46,12 @@ function warnHeadroom(entry: Entry<unknown>, route: Route, { deployments }: Part
 function warnQueue(entry: Entry<unknown>, route: Route, { deployments, providers }: Parts, problems: Problems): void {
   if (!nodeAt(entry.node, ["queue"]) || route.queue.on.length === 0) return;
   const chains = [route.chain, ...route.tenantOverrides.values(), route.canary.map(({ deployment }) => deployment)];
+  const held = allocations(deployments);
   const limited = (deployment: Deployment | undefined): boolean => {
-    const ceilings = [deployment?.limits, providers.get(deployment?.provider ?? "")?.limits];
+    const ceilings = [
+      deployment && held.get(allocationOf(deployment)),
+      providers.get(deployment?.provider ?? "")?.limits,
+    ];
     return ceilings.some((limits) => limits !== undefined && route.queue.on.some((what) => hasLimit(limits, what)));
   };
   if (chains.flat().some((name) => limited(deployments.get(name)))) return;

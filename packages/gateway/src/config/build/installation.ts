@@ -48,8 +48,10 @@ const HOST = String.raw`(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?`;
 /** `USER:PASSWORD@` with what is odd in them as `%40` and the like. */
 const ACCOUNT = String.raw`(?:[^\s/@]*@)?`;
 const ONE = new RegExp(`^rediss?://${ACCOUNT}${HOST}(?:/(\\d{0,5}))?$`);
-const CLUSTER = new RegExp(`^redis\\+cluster://${ACCOUNT}${HOST}(?:,${HOST})*/?$`);
-const SENTINEL = new RegExp(`^redis\\+sentinel://${ACCOUNT}${HOST}(?:,${HOST})*/([^\\s/]+)(?:/(\\d{1,5}))?$`);
+const CLUSTER = new RegExp(`^rediss?\\+cluster://${ACCOUNT}${HOST}(?:,${HOST})*/?$`);
+const SENTINEL = new RegExp(
+  `^rediss?\\+sentinel://${ACCOUNT}${HOST}(?:,${HOST})*/([^\\s/?]+)(?:/(\\d{1,5}))?(?:\\?sentinel_password=\\S+)?$`,
+);
 
 /** What is wrong with the URL of a shared state, as a predicate that does not repeat it; null when nothing is. */
 export function redisFault(url: string): string | null {

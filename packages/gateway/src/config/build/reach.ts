@@ -53,19 +53,13 @@ function scopeOf({ when, unless }: RoutingRule, world: World): Scope {
   };
 }
 
-/** Whether a tenant may ask for one of the aliases that no override of its own takes first. */
+/** Whether a tenant may ask for one of the aliases that no override of its own takes first. Rules say nothing of raw names. */
 function mayCome(tenant: Tenant, aliases: readonly string[] | undefined, { routes }: World): boolean {
   const { models, name } = tenant;
-  // Raw names go where their names say unless a rule says otherwise.
-  if (aliases === undefined && models !== null && models.allow !== "*" && models.allow.some(isRaw)) return true;
   return [...routes.values()].some(
     ({ alias, tenantOverrides }) =>
       aliases?.includes(alias) !== false && denialOf([models], alias, false) === null && !tenantOverrides.has(name),
   );
-}
-
-function isRaw(pattern: string): boolean {
-  return pattern.includes("/") || pattern.startsWith("deployment:");
 }
 
 function whyNobody({ when }: RoutingRule): string {
