@@ -23,6 +23,9 @@ const DEPLOYMENTS: Record<string, { model: string; more?: Record<string, unknown
   small: { model: "echo?tag=small", more: { limits: { tpm: 600 } } },
   late: { model: "error?status=500&latency=300ms&tag=late" },
   patient: { model: "echo?tag=patient", more: { expected_latency: "800ms" } },
+  narrow: { model: "context?tag=narrow", more: { context_window: 8_000 } },
+  "narrow-2": { model: "echo?tag=narrow2", more: { context_window: 8_000 } },
+  wide: { model: "echo?tag=wide", more: { context_window: 200_000 } },
   dripping: { model: "long?tokens=40&between=100ms" },
   "dripping-2": { model: "long?tokens=20&between=100ms&tag=drip2" },
 };
@@ -46,6 +49,8 @@ const ROUTES: Record<string, { chain: string[] } & Record<string, unknown>> = {
   "few-overflow": { chain: ["few", "echo"] },
   small: { chain: ["small"] },
   budget: { chain: ["late", "patient"] },
+  roomy: { chain: ["narrow", "narrow-2", "wide"], context_fallback: true },
+  cramped: { chain: ["narrow", "wide"] },
   dripping: { chain: ["dripping"], slow_stream: { ...SLOW_STREAM, abort: true } },
   patience: { chain: ["dripping-2"], slow_stream: SLOW_STREAM },
 };
@@ -298,6 +303,21 @@ describe("the latency budget", () => {
     expect(hits("patient")).toBe(0);
     const enough = await ask("budget", { gateway: { latency_budget_ms: 30_000 } });
     expect(enough.status).toBe(200);
+  });
+});
+
+describe("an overflow of the context", () => {
+  test("goes to the first deployment with more room, where the route says so", async () => {
+    const answer = await ask("roomy");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("x-sluicegate-deployment")).toBe("wide");
+    expect(hits("narrow-2")).toBe(0);
+  });
+
+  test("is told everywhere else", async () => {
+    const answer = await ask("cramped");
+    expect(answer.status).toBe(400);
+    expect((await rowOf(answer)).attempts).toHaveLength(1);
   });
 });
 

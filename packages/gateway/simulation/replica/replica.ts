@@ -145,6 +145,11 @@ export async function startReplica(
   const breaker = (key: string): BreakerConfig | undefined => snapshot.deployments.get(key)?.breaker;
   parts.watch.follow(name, built.calm.health, breaker, () => replica.killedMs);
   mutant?.outside?.(built);
-  built.calm.health.onEvent(({ kind, key, why, by }) => journal.say(name, `${key} ${kind} ${why ?? ""} ${by}`));
+  built.calm.health.onEvent(({ kind, key, why, by }) => {
+    const { coolingUntil, retryAt } = built.calm.health.read(key);
+    const untilMs = Math.max(coolingUntil, retryAt) - clock.now();
+    const until = untilMs > 0 ? ` for ${Math.round(untilMs)} ms` : "";
+    journal.say(name, `${key} ${kind} ${why ?? ""} ${by}${until}`);
+  });
   return replica;
 }

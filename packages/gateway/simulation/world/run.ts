@@ -93,7 +93,7 @@ function seenIn({ rows, recorded }: Books, { lines }: Journal): Record<string, n
   };
   for (const { row, attempts } of rows.values()) {
     add(row.status);
-    if (row.error_code) add(row.error_code);
+    if (row.error_code && row.error_code !== row.status) add(row.error_code);
     if (row.hedged) add("hedged");
     if (row.rule && row.rule !== "chain") add(`by ${row.rule}`);
     if (attempts.some(({ retry }) => retry)) add("retried");

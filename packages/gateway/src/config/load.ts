@@ -115,7 +115,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       keptAt: texts?.savedAt ?? null,
     },
     fingerprint: root ? fingerprintOf(root, catalogue.text) : "",
-    frame: (file, line, column) => frameOf(texts, file, line, column, mask),
+    frame: frameIn(texts, mask),
   };
 }
 
@@ -195,14 +195,11 @@ function fingerprintOf(root: ConfigNode, catalogue: string): string {
     .digest("hex");
 }
 
-function frameOf(
-  texts: ConfigTexts | null,
-  file: string,
-  line: number,
-  column: number,
-  mask: (line: string) => string,
-): ReturnType<SourceFrame> {
-  const text = [texts?.base, texts?.overlay].find((candidate) => candidate?.name === file)?.text;
-  const found = text?.split(/\r\n|\n/)[line - 1];
-  return found === undefined ? null : { text: mask(found), column: mask(found.slice(0, column - 1)).length + 1 };
+function frameIn(texts: ConfigTexts | null, mask: (line: string) => string): SourceFrame {
+  const lines = new Map<string, string[]>();
+  for (const text of [texts?.overlay, texts?.base]) if (text) lines.set(text.name, text.text.split(/\r\n|\n/));
+  return (file, line, column) => {
+    const found = lines.get(file)?.[line - 1];
+    return found === undefined ? null : { text: mask(found), column: mask(found.slice(0, column - 1)).length + 1 };
+  };
 }

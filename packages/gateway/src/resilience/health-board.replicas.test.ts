@@ -77,6 +77,33 @@ describe("replicas", () => {
     expect(await ask(alive)).toHaveLength(1);
   });
 
+  it("leave the place of a failed probe alone until all can have heard of it", async () => {
+    const { clock, boards, shared } = replicas(2);
+    trip(boards[0]);
+    await turns();
+    clock.advance(30_000);
+    const [probe] = await ask(boards);
+    probe?.done(outcome("timeout"));
+    expect(shared.leases.has("probe:a")).toBe(true);
+    clock.advance(1_000);
+    expect(shared.leases.has("probe:a")).toBe(false);
+  });
+
+  it("let the probe that is out decide, whatever they have to say meanwhile that is no later failure", async () => {
+    const { clock, boards, shared } = replicas(2);
+    trip(boards[0]);
+    await turns();
+    clock.advance(30_000);
+    const [probe] = await ask(boards.slice(0, 1));
+    const known = shared.records.get("a");
+    if (known) shared.replica().publish("a", { ...known, by: "a third one", term: 8, version: 99 });
+    await turns();
+    expect(boards[0]?.details("a")).toMatchObject({ circuit: "half_open", probing: true });
+    probe?.done(outcome(null));
+    await turns();
+    expect(circuits(boards)).toEqual(["closed", "closed"]);
+  });
+
   it("keep a probe's place for as long as it runs", async () => {
     const { clock, boards } = replicas(2);
     trip(boards[0]);
@@ -130,14 +157,38 @@ describe("replicas", () => {
   });
 
   it("try a new credential together", async () => {
-    const { boards } = replicas(2);
+    const { boards, shared } = replicas(2);
     const [one, two] = boards as [HealthBoard, HealthBoard];
     call(one, "auth_failed");
     await turns();
     expect(call(two, null)).toBe("cooling");
+    const old = shared.records.get("a");
     one.credentialChanged("a");
     await turns();
     expect(call(two, null)).toBeNull();
+    // What comes late from one that has not heard of it.
+    if (old) shared.replica().publish("a", { ...old, by: "a third one", version: 99 });
+    await turns();
+    expect([call(one, null), call(two, null)]).toEqual([null, null]);
+  });
+
+  it("ask again for a model after a reload, whatever those say that have not read the config yet", async () => {
+    const { clock, boards } = replicas(2);
+    const [one, two] = boards as [HealthBoard, HealthBoard];
+    call(one, "model_not_found");
+    await turns();
+    clock.advance(1_000);
+    one.follow(new Map([["a", BREAKER]]));
+    for (let i = 0; i < 5; i++) two.pass("a").done(outcome("timeout"));
+    await turns();
+    expect(one.read("a")).toMatchObject({ circuit: "open", coolingUntil: 0 });
+    expect(two.read("a").coolingFor).toBe("model_not_found");
+    // What it finds out after the reload is news.
+    clock.advance(1_000);
+    two.follow(new Map([["a", BREAKER]]));
+    two.pass("a").done(outcome("model_not_found"));
+    await turns();
+    expect(one.read("a").coolingFor).toBe("model_not_found");
   });
 
   it("obey a hand wherever it was set, whatever they find themselves", async () => {
@@ -164,6 +215,7 @@ describe("replicas", () => {
     three.force("a", "close", { by: "ada" });
     await turns();
     expect(circuits(boards)).toEqual(["closed", "closed", "closed"]);
+    expect(boards.map((board) => board.read("a").ramp)).toEqual([1, 1, 1]);
   });
 
   it("obey a hand that was set while one of them opened its circuit", async () => {
@@ -174,6 +226,19 @@ describe("replicas", () => {
     one.force("a", "close", { forMs: 60_000, by: "ada" });
     await turns();
     expect(circuits(boards)).toEqual(["closed", "closed"]);
+  });
+
+  it("obey the same one of two hands at once", async () => {
+    const { boards } = replicas(2);
+    const [one, two] = boards as [HealthBoard, HealthBoard];
+    one.force("a", "open", { forMs: 60_000, by: "ada" });
+    two.force("a", "open", { forMs: 60_000, by: "bo" });
+    await turns();
+    expect(boards.map((board) => board.details("a").hand?.by)).toEqual(["bo", "bo"]);
+    one.force("b", "close", { forMs: 60_000, by: "ada" });
+    two.force("b", "open", { forMs: 10_000, by: "ada" });
+    await turns();
+    expect(boards.map((board) => board.read("b").circuit)).toEqual(["open", "open"]);
   });
 
   it("end each other's cooldowns by hand, and an older message does not bring them back", async () => {
@@ -304,6 +369,26 @@ describe("without what they share", () => {
     shared.down = false;
     await turns();
     expect(circuits(boards)).toEqual(["closed", "closed"]);
+  });
+
+  it("a place that comes when nobody needs it any more is given back", async () => {
+    const clock = new VirtualClock();
+    let grant = (_: boolean): void => {};
+    const said: string[] = [];
+    const shared = {
+      ...LONE_BOARD,
+      lease: () => new Promise<boolean>((resolve) => (grant = resolve)),
+      release: (name: string) => void said.push(name),
+    };
+    const board = new HealthBoard({ clock, random: chance(1), shared });
+    trip(board);
+    clock.advance(30_000);
+    const asked = board.permit("a");
+    board.force("a", "close", { by: "ada" });
+    said.length = 0;
+    grant(true);
+    expect(await asked).toMatchObject({ ok: true, probe: false });
+    expect([said, clock.timers]).toEqual([["probe:a"], 0]);
   });
 
   it("a circuit that changed while the others were asked is what it is now", async () => {

@@ -118,8 +118,14 @@ describe("a deployment", () => {
     expect(board.read("a").failures).toBe(5);
     clock.advance(30_000);
     begin(board).done(outcome(null));
-    for (const permit of early) permit.done(outcome("provider_error"));
-    expect(board.read("a")).toMatchObject({ circuit: "closed", inFlight: 0 });
+    const [first, ...rest] = early;
+    for (const permit of rest) permit.done(outcome("provider_error"));
+    expect(board.read("a")).toMatchObject({ circuit: "closed", failures: 0 });
+    // Nor does it break a row of failures.
+    fail(board, 4);
+    first?.done(outcome(null));
+    fail(board, 1);
+    expect(board.read("a")).toMatchObject({ circuit: "open", inFlight: 0 });
   });
 
   it("can be tried although it is open, which decides nothing", () => {

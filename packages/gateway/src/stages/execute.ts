@@ -147,6 +147,7 @@ async function decide(
   standing.renewed ||= renewed;
   // Another credential is at hand: what the refused one has met says nothing of it.
   if (renewed) plane.health.credentialChanged(hop.health);
+  const roomier = others && failure.class === "context_overflow" ? roomierAfter(work, standing.hopIndex) : -1;
   const callable = others && mayBeCalled(plane, work, standing.hopIndex);
   const step = nextStep({
     failure,
@@ -155,6 +156,7 @@ async function decide(
     renewed,
     attemptsTotal: lease.attempts.length,
     othersLeft: callable,
+    largerWindowLeft: roomier !== -1,
     fallback: true,
     sideEffecting,
     guardsToolResults: guardsToolResults(call),
@@ -162,6 +164,8 @@ async function decide(
     budgetAllows: () => plane.retryBudget.take(hop.health, settings.retries.budget),
     random: plane.random.float(),
   });
+  // Those in between have no more room than this one.
+  if (roomier !== -1) standing.hopIndex = roomier - 1;
   // None of the others takes a call at this moment; one of them may before the deadline.
   const mayRecover = step.do === "stop" && others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
   return mayRecover ? { do: "move_on" } : step;
@@ -176,6 +180,13 @@ export function lastWord(plane: DataPlane, { call, plan, lease }: Work, { deadli
   });
   const passed = deadline <= plane.clock.monotonic();
   return finalError(call, lease.attempts, passed, Math.ceil(Math.min(...soonest)));
+}
+
+/** The first of the later deployments that takes a longer context, where the route lets an overflow go there; -1: none. */
+function roomierAfter({ call, plan }: Work, hopIndex: number): number {
+  if (!plan.settings.contextFallback) return -1;
+  const window = plan.hops[hopIndex]?.deployment.contextWindow ?? call.inputTokensEstimate;
+  return plan.hops.findIndex(({ deployment }, index) => index > hopIndex && (deployment.contextWindow ?? 0) > window);
 }
 
 /** A later deployment of the plan, which the request may go to. */

@@ -85,6 +85,11 @@ async function startServer(port: number, args: readonly string[], whole?: readon
     async start() {
       const own = ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", ...args];
       child = spawn("redis-server", [...(whole ?? own)], { stdio: ["ignore", "pipe", "ignore"] });
+      // A run that is broken off leaves no server behind.
+      const last = child;
+      const end = (): void => void last.kill("SIGKILL");
+      process.once("exit", end);
+      last.once("exit", () => process.off("exit", end));
       const ended = once(child, "exit").then(() => Promise.reject(new Error("redis-server ended at its start")));
       ended.catch(() => {});
       await Promise.race([ready(child), ended]);

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { findPackage } from "@sluicegate/adapter-ai-sdk";
+import { findPackage, packageFault } from "@sluicegate/adapter-ai-sdk";
 import type { Path } from "../problems.ts";
 import type { AiSdkConfig } from "../snapshot.ts";
 import { nodeAt } from "../yaml/node.ts";
@@ -20,6 +20,9 @@ export function aiSdkOf(job: Job): AiSdkConfig {
     errorIn(entry, ["package"], `\`${name.slice(0, 80)}\` is not the name of a package, as in @ai-sdk/xai`, problems);
   } else if (findPackage(name, folder) === null) {
     errorIn(entry, ["package"], `\`${name}\` is not installed: npm install ${name}, beside the config`, problems);
+  } else {
+    const fault = packageFault(name, input.export ?? null, folder);
+    if (fault !== null) errorIn(entry, [input.export === undefined ? "package" : "export"], fault, problems);
   }
   const read = (value: unknown, path: Path): unknown => {
     if (Array.isArray(value)) return value.map((each, i) => read(each, [...path, i]));

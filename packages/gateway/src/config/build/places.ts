@@ -47,7 +47,7 @@ export function regionGroups(
 function within(groups: ReadonlyMap<string, readonly string[]>, name: string): Set<string> {
   const found = new Set([name]);
   // A set is walked to its end, also to what is added on the way.
-  for (const one of [name]) for (const member of groups.get(one) ?? []) found.add(member);
+  for (const one of found) for (const member of groups.get(one) ?? []) found.add(member);
   return found;
 }
 
