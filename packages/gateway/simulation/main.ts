@@ -49,7 +49,9 @@ async function simulate(): Promise<number> {
 }
 
 function report({ seed, violations }: Outcome): void {
-  console.log(`seed ${seed}: ${violations.length} found; replay it with: npm run simulate -- --seed ${seed}${options.mutant ? ` --mutant ${options.mutant}` : ""}`);
+  console.log(
+    `seed ${seed}: ${violations.length} found; replay it with: npm run simulate -- --seed ${seed}${options.mutant ? ` --mutant ${options.mutant}` : ""}`,
+  );
   for (const { rule, facts } of violations.slice(0, 5)) console.log(`  ${rule}: ${facts}`);
 }
 

@@ -72,7 +72,8 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
   abort_is_failure: {
     breaks: "only a deployment's own failures count against it",
-    outside: ({ calm }) => bendOutcomes(calm, (outcome) => (outcome.neutral ? { ...outcome, class: "timeout", neutral: false } : outcome)),
+    outside: ({ calm }) =>
+      bendOutcomes(calm, (outcome) => (outcome.neutral ? { ...outcome, class: "timeout", neutral: false } : outcome)),
   },
   permit_kept: {
     breaks: "no leaks",
@@ -116,7 +117,11 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       let requests = 0;
       const routes = (snapshot: Snapshot): Snapshot["routes"] =>
         new Map([...snapshot.routes].map(([alias, route]) => [alias, { ...route, canary: [] }]));
-      bendConfig(built, () => ++requests % EVERY === 0, (snapshot) => ({ ...snapshot, routes: routes(snapshot) }));
+      bendConfig(
+        built,
+        () => ++requests % EVERY === 0,
+        (snapshot) => ({ ...snapshot, routes: routes(snapshot) }),
+      );
     },
   },
   deadline_stretched: {
@@ -132,7 +137,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
 };
 
-type Outcome = Parameters<Extract<Awaited<ReturnType<BuiltPlane["calm"]["health"]["permit"]>>, { ok: true }>["done"]>[0];
+type Outcome = Parameters<
+  Extract<Awaited<ReturnType<BuiltPlane["calm"]["health"]["permit"]>>, { ok: true }>["done"]
+>[0];
 
 /** Says something else of how calls went; null: nothing at all. */
 function bendOutcomes({ health }: BuiltPlane["calm"], bend: (outcome: Outcome) => Outcome | null): void {

@@ -24,7 +24,17 @@ describe("the whole data plane in virtual time", () => {
       for (const [what, count] of Object.entries(outcome.seen)) seen[what] = (seen[what] ?? 0) + count;
     }
     // Worlds in which nothing happens would prove nothing.
-    for (const what of ["ok", "failed", "cancelled", "abandoned", "retried", "fell over", "hedged", "opened", "half_open"])
+    for (const what of [
+      "ok",
+      "failed",
+      "cancelled",
+      "abandoned",
+      "retried",
+      "fell over",
+      "hedged",
+      "opened",
+      "half_open",
+    ])
       expect(seen[what] ?? 0, what).toBeGreaterThan(5);
     for (const what of ["closed", "cooled", "killed", "by gold", "by canary", "by override", "content_filter"])
       expect(seen[what] ?? 0, what).toBeGreaterThan(5);

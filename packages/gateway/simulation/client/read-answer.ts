@@ -20,7 +20,12 @@ interface Fields {
 }
 
 /** Reads what came, whole or as a stream, in the client's dialect. `open`: it may stop anywhere. */
-export function readAnswer(dialect: ClientDialect, bytes: readonly Buffer[], isStream: boolean, open: boolean): ReadAnswer {
+export function readAnswer(
+  dialect: ClientDialect,
+  bytes: readonly Buffer[],
+  isStream: boolean,
+  open: boolean,
+): ReadAnswer {
   const read: ReadAnswer = {
     ...{ faults: [], text: "", finish: null, usage: null, complete: false, error: null, requestId: null, pings: 0 },
   };
@@ -116,7 +121,8 @@ function readError(dialect: ClientDialect, body: Fields, read: ReadAnswer): void
   const error = fields(body["error"]);
   read.error = { code: word(error["code"]), type: word(error["type"]) };
   read.requestId = word(dialect === "openai-chat" ? error["request_id"] : body["request_id"]);
-  if (read.error.type === null || typeof error["message"] !== "string") read.faults.push("an error without its members");
+  if (read.error.type === null || typeof error["message"] !== "string")
+    read.faults.push("an error without its members");
 }
 
 function readChatUsage(usage: unknown, read: ReadAnswer): void {

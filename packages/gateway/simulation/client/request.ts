@@ -22,7 +22,7 @@ export function headersOf(spec: ClientSpec, mark: string): Record<string, string
 /** Its body. The prompt says whose it is, and what it brings about. */
 export function bodyOf(spec: ClientSpec, mark: string): Buffer {
   const { dialect, alias, stream, maxTokens, platform } = spec;
-  const text = `#${mark}${spec.wants ? `!${spec.wants}` : ""}:${spec.words}# ${"x".repeat(spec.promptChars)}`;
+  const text = `#${spec.sharedMark ?? mark}${spec.wants ? `!${spec.wants}` : ""}:${spec.words}# ${"x".repeat(spec.promptChars)}`;
   const common = {
     model: alias,
     stream,

@@ -40,6 +40,8 @@ export interface ClientSpec {
   toolResults: boolean;
   platform: Readonly<Record<string, unknown>>;
   headers: Readonly<Record<string, string>>;
+  /** In the prompt in the place of the request's own mark, so that the bodies of several are the same; null: they are not. */
+  sharedMark: string | null;
   bodyPieces: number;
   bodyPaceMs: number;
   leaving: Leaving;

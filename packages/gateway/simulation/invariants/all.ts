@@ -7,6 +7,7 @@ import { checkHealth } from "./health.ts";
 import { checkLeaks } from "./leaks.ts";
 import { checkLedger } from "./ledger.ts";
 import { checkMoney } from "./money.ts";
+import { checkReplays } from "./replays.ts";
 import { checkRouting } from "./routing.ts";
 import { checkTimes } from "./times.ts";
 
@@ -19,7 +20,9 @@ export function checkAll(remains: Remains): void {
   checkRouting(remains, cases);
   checkHealth(remains, cases);
   checkCeilings(remains);
+  checkReplays(remains, cases);
   for (const one of cases) {
+    if (one.spec.sharedMark !== null) continue;
     checkAttempts(one, remains);
     checkMoney(one, remains);
     checkAnswers(one, remains);

@@ -14,7 +14,8 @@ const WAITING_BYTES_MAX = 256 * 1_024;
 /** Everybody is answered once, in their own dialect, with what the books say. */
 export function checkAnswers(one: Case, { findings }: Remains): void {
   const { spec, visit, booked } = one;
-  const wrong = (rule: string, what: string): void => findings.add(rule, `${nameOf(one)}, ${visit.end} ${visit.status}: ${what}`);
+  const wrong = (rule: string, what: string): void =>
+    findings.add(rule, `${nameOf(one)}, ${visit.end} ${visit.status}: ${what}`);
   for (const fault of visit.faults) wrong("answered once", fault);
   if (visit.waitingBytesMax > WAITING_BYTES_MAX) wrong("memory is bounded", `${visit.waitingBytesMax} bytes waiting`);
   if (visit.end === "closed") wrong("answered in the dialect", "the connection was closed");
@@ -39,26 +40,28 @@ export function checkAnswers(one: Case, { findings }: Remains): void {
   checkError(one, row, read, isStream, wrong);
 }
 
-function checkGood(
-  one: Case,
-  read: ReadAnswer,
-  isStream: boolean,
-  wrong: (rule: string, what: string) => void,
-): void {
+function checkGood(one: Case, read: ReadAnswer, isStream: boolean, wrong: (rule: string, what: string) => void): void {
   const { spec, visit, attempts, booked } = one;
   const served = attempts.find(({ row }) => row.status === "ok");
-  if (served?.row.deployment !== booked?.row.deployment) wrong("the answer is what the books say", "another deployment served");
+  if (served?.row.deployment !== booked?.row.deployment)
+    wrong("the answer is what the books say", "another deployment served");
   const last = served?.call;
   if (visit.status !== 200 || read.error) wrong("the answer is what the books say", `an error ${read.error?.code}`);
   if (isStream !== spec.stream) wrong("answered in the mode asked", isStream ? "a stream" : "whole");
   if (!read.complete) wrong("answered in the dialect", "its end is missing");
   if (!last) return wrong("the answer is what the books say", "nobody was asked");
-  if (read.text !== last.text) wrong("the answer is the provider's", `${JSON.stringify(read.text)} for ${JSON.stringify(last.text)}`);
-  if (FINISHES[read.finish ?? ""] !== last.finish) wrong("the answer is the provider's", `finish ${read.finish} for ${last.finish}`);
+  if (read.text !== last.text)
+    wrong("the answer is the provider's", `${JSON.stringify(read.text)} for ${JSON.stringify(last.text)}`);
+  if (FINISHES[read.finish ?? ""] !== last.finish)
+    wrong("the answer is the provider's", `finish ${read.finish} for ${last.finish}`);
   if (isStream && spec.dialect === "openai-chat" && !spec.showsUsage && read.usage)
     wrong("usage is shown to those that ask", "it was shown");
   const reported = last.reported;
-  if (read.usage && reported && (read.usage.output !== reported.output_tokens || read.usage.input !== reported.input_tokens))
+  if (
+    read.usage &&
+    reported &&
+    (read.usage.output !== reported.output_tokens || read.usage.input !== reported.input_tokens)
+  )
     wrong("the answer is the provider's", `usage ${JSON.stringify(read.usage)}`);
 }
 
@@ -82,7 +85,8 @@ function checkError(
   }
   // A provider's own refusal goes on word for word: its code is its own.
   const verbatim = wordForWord(code);
-  if (!verbatim && read.error.code !== code) wrong("the answer is what the books say", `${read.error.code} for ${code}`);
+  if (!verbatim && read.error.code !== code)
+    wrong("the answer is what the books say", `${read.error.code} for ${code}`);
   if (!verbatim && read.requestId !== row.request_id) wrong("answered with its id", `${read.requestId} in the error`);
 }
 
@@ -97,6 +101,10 @@ function checkLeft(one: Case, read: ReadAnswer, wrong: (rule: string, what: stri
     if (booked?.row.status !== "abandoned") wrong("the answer is the provider's", "another text");
   if (!booked) return;
   const { status } = booked.row;
-  if (status !== "cancelled" && status !== "abandoned" && !(one.visit.status !== null && (status === "ok" || status === "failed")))
+  if (
+    status !== "cancelled" &&
+    status !== "abandoned" &&
+    !(one.visit.status !== null && (status === "ok" || status === "failed"))
+  )
     wrong("the books know who left", status);
 }

@@ -83,7 +83,8 @@ function isLarger({ snapshot }: Remains["plan"], route: Route, from: string, to:
 /** It has not failed anybody up to then: there is no reason to keep away from it. */
 function isSpotless(lines: readonly InvoiceLine[], deployment: string, untilMs: number): boolean {
   return lines.every(
-    (line) => line.deployment !== deployment || line.startedMs > untilMs || (line.fails === null && line.end === "ended"),
+    (line) =>
+      line.deployment !== deployment || line.startedMs > untilMs || (line.fails === null && line.end === "ended"),
   );
 }
 
@@ -123,7 +124,9 @@ function checkSteps(one: Case, wrong: Wrong, spotless: (deployment: string, unti
 function isPlain({ spec, booked, route }: Case): boolean {
   const { platform, dialect, toolResults, maxTokens } = spec;
   const routed = booked?.row.rule === "chain" && route.canary.length === 0;
-  return routed && dialect === "openai-chat" && !toolResults && maxTokens === null && !("latency_budget_ms" in platform);
+  return (
+    routed && dialect === "openai-chat" && !toolResults && maxTokens === null && !("latency_budget_ms" in platform)
+  );
 }
 
 /** Two at once: never of what must not be done twice, never more than two, and only one that is called a hedge. */
@@ -131,7 +134,8 @@ function checkHedge({ spec, attempts, route }: Case, wrong: Wrong): void {
   const { platform } = spec;
   if (attempts.filter(({ row }) => row.hedge).length > 1) wrong("hedges", "two of them");
   if (platform["side_effecting"] === true) wrong("hedges", "of a request with side effects");
-  if (platform["hedge"] === false || (!route.hedge && platform["hedge"] !== true)) wrong("hedges", "nobody asked for one");
+  if (platform["hedge"] === false || (!route.hedge && platform["hedge"] !== true))
+    wrong("hedges", "nobody asked for one");
   if (spec.toolResults && platform["retry_after_tool_results"] !== true) wrong("hedges", "of tool results");
   if (attempts.filter(({ row }) => row.status === "ok").length > 1) wrong("hedges", "two winners");
 }

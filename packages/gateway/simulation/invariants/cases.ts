@@ -32,13 +32,17 @@ export function tieUp({ plan, clients, upstreams, books, findings }: Remains): C
     if (!route) continue;
     for (const visit of visits) {
       const { mark } = visit;
-      const calls = upstreams.invoice.of(mark);
+      // Whose of several the calls of a shared key were, their rows know: they are looked at together.
+      const calls = spec.sharedMark === null ? upstreams.invoice.of(mark) : [];
       const booked = byMark.get(mark) ?? null;
       byMark.delete(mark);
       const attempts = booked && booked.row.status !== "abandoned" ? paired(booked.attempts, calls) : [];
       const seen = attempts.filter(({ call }) => call !== null).length;
-      if (booked && booked.row.status !== "abandoned" && seen !== calls.length)
-        findings.add("ledger: one attempt a call", `${mark}: ${calls.length} calls, ${booked.attempts.length} attempts`);
+      if (spec.sharedMark === null && booked && booked.row.status !== "abandoned" && seen !== calls.length)
+        findings.add(
+          "ledger: one attempt a call",
+          `${mark}: ${calls.length} calls, ${booked.attempts.length} attempts`,
+        );
       cases.push({ spec, visit, route, calls, booked, attempts });
     }
   }

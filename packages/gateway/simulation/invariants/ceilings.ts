@@ -15,7 +15,14 @@ export function checkCeilings({ plan, upstreams, store, findings }: Remains): vo
   const { deployments, providers } = plan.snapshot;
   const wrong = (what: string): void => findings.add("ceilings hold", what);
   for (const { name, limits } of deployments.values())
-    if (limits) checkOne(name, limits, lines.filter(({ deployment }) => deployment === name), alone, wrong);
+    if (limits)
+      checkOne(
+        name,
+        limits,
+        lines.filter(({ deployment }) => deployment === name),
+        alone,
+        wrong,
+      );
   for (const { name, limits } of providers.values())
     if (limits)
       checkOne(
@@ -37,15 +44,18 @@ function checkOne(
   if (concurrency !== null) {
     const most = atOnce(lines);
     // Alone, every replica has at least one place.
-    if (most > (times === 1 ? concurrency : concurrency * times + replicas)) wrong(`${name} had ${most} calls at once of ${concurrency}`);
+    if (most > (times === 1 ? concurrency : concurrency * times + replicas))
+      wrong(`${name} had ${most} calls at once of ${concurrency}`);
   }
   const sent = lines.filter(({ sentMs }) => sentMs !== null);
-  if (rpm !== null && lowest(sent, rpm, () => 1) < -tolerance(rpm, times) - 1e-6) wrong(`${name}: over ${rpm} requests a minute`);
+  if (rpm !== null && lowest(sent, rpm, () => 1) < -tolerance(rpm, times) - 1e-6)
+    wrong(`${name}: over ${rpm} requests a minute`);
   if (tpm !== null) {
     const used = ({ billed }: InvoiceLine): number => billed.input_tokens + billed.output_tokens;
     const largest = Math.max(0, ...sent.map(used));
     // One request may be larger than a full bucket: it runs alone, and leaves a debt.
-    if (lowest(sent, tpm, used) < -tolerance(tpm, times) - Math.max(0, largest - tpm)) wrong(`${name}: over ${tpm} tokens a minute`);
+    if (lowest(sent, tpm, used) < -tolerance(tpm, times) - Math.max(0, largest - tpm))
+      wrong(`${name}: over ${tpm} tokens a minute`);
   }
 }
 

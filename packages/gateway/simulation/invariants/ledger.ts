@@ -19,7 +19,8 @@ export function checkLedger({ books, findings, fleet }: Remains, cases: readonly
     if (cost !== row.cost_micro_usd)
       findings.add("money: a request costs its attempts", `${name}: ${row.cost_micro_usd} and ${cost}`);
     const usage = noUsage();
-    for (const attempt of attempts) for (const field in usage) usage[field as keyof Usage] += attempt.usage[field as keyof Usage];
+    for (const attempt of attempts)
+      for (const field in usage) usage[field as keyof Usage] += attempt.usage[field as keyof Usage];
     if (JSON.stringify(usage) !== JSON.stringify({ ...noUsage(), ...row.usage }))
       findings.add("money: a request used what its attempts did", name);
   }
@@ -32,12 +33,18 @@ function diedUnder({ all }: Remains["fleet"], { visit }: Case): boolean {
 }
 
 /** Refusals are counted to the last one: rows of their own, or one row for several. */
-function checkRefusals({ books, findings, fleet }: Pick<Remains, "books" | "findings" | "fleet">, cases: readonly Case[]): void {
+function checkRefusals(
+  { books, findings, fleet }: Pick<Remains, "books" | "findings" | "fleet">,
+  cases: readonly Case[],
+): void {
   const told = books.recorded.reduce((sum, { repeated }) => sum + repeated, 0);
   const refused = cases.filter(({ booked }) => !booked);
   // A replica that dies takes with it what it had counted, and not written.
   const uncertain = refused.filter((one) => diedUnder(fleet, one)).length;
   const missing = refused.length - told;
   if (missing < 0 || missing > uncertain)
-    findings.add("ledger: refusals are counted", `${told} rows for ${refused.length} refusals, of which ${uncertain} may be lost`);
+    findings.add(
+      "ledger: refusals are counted",
+      `${told} rows for ${refused.length} refusals, of which ${uncertain} may be lost`,
+    );
 }

@@ -11,7 +11,10 @@ export function checkMoney(one: Case, { plan, findings }: Remains): void {
     const price = plan.snapshot.deployments.get(row.deployment)?.prices[0]?.price;
     if (!price) continue;
     const wrong = (what: string): void =>
-      findings.add("money: as billed", `${name}, attempt ${row.n} at ${row.deployment} (${call?.act ?? "not sent"}): ${what}`);
+      findings.add(
+        "money: as billed",
+        `${name}, attempt ${row.n} at ${row.deployment} (${call?.act ?? "not sent"}): ${what}`,
+      );
     if (row.cost_micro_usd !== costBy(row.usage, price)) wrong(`${row.cost_micro_usd} is not the price of its usage`);
     if (!call || call.sentMs === null) {
       if (row.cost_micro_usd !== 0 || row.usage.input_tokens !== 0) wrong("what was never sent costs something");
@@ -27,8 +30,10 @@ function checkCall(row: AttemptRow, call: InvoiceLine, wrong: (what: string) => 
     if (call.reported) {
       if (row.cost_state !== "known") wrong(`usage was told, and its cost is ${row.cost_state}`);
       if (!isSame(usage, call.reported)) wrong(`${words(usage)} where ${words(call.reported)} was told`);
-      if (call.complete && call.end === "ended" && !isSame(usage, call.billed)) wrong(`${words(usage)} where ${words(call.billed)} is billed`);
-    } else if (row.cost_state !== "estimated" || usage.input_tokens === 0) wrong("no usage was told, and it is no estimate");
+      if (call.complete && call.end === "ended" && !isSame(usage, call.billed))
+        wrong(`${words(usage)} where ${words(call.billed)} is billed`);
+    } else if (row.cost_state !== "estimated" || usage.input_tokens === 0)
+      wrong("no usage was told, and it is no estimate");
     return;
   }
   const reported = call.reported;
@@ -41,9 +46,11 @@ function checkCall(row: AttemptRow, call: InvoiceLine, wrong: (what: string) => 
   if (row.cost_state === "known" && !(reported && isSame(usage, reported)) && !said)
     wrong("it was broken off, and its cost is said to be known");
   if (reported) {
-    if (usage.input_tokens !== reported.input_tokens) wrong(`input ${usage.input_tokens}, ${reported.input_tokens} was told`);
+    if (usage.input_tokens !== reported.input_tokens)
+      wrong(`input ${usage.input_tokens}, ${reported.input_tokens} was told`);
     // A token of output has at least one character: what was estimated behind the report is no more than what came.
-    if (usage.output_tokens > reported.output_tokens + call.text.length) wrong(`output ${usage.output_tokens} is more than came`);
+    if (usage.output_tokens > reported.output_tokens + call.text.length)
+      wrong(`output ${usage.output_tokens} is more than came`);
     return;
   }
   if (usage.input_tokens === 0) wrong("it was sent and broken off, and nothing is estimated for it");

@@ -10,7 +10,8 @@ export function checkRouting({ plan, findings }: Remains, cases: readonly Case[]
     if (!booked) continue;
     const { rule, variant, tenant, session, alias } = booked.row;
     const wanted = ruleFor(one, plan.snapshot, tenant);
-    if (wanted !== null && rule !== wanted) findings.add("health never changes the rule", `${nameOf(one)}: ${rule} instead of ${wanted}`);
+    if (wanted !== null && rule !== wanted)
+      findings.add("health never changes the rule", `${nameOf(one)}: ${rule} instead of ${wanted}`);
     if (wanted === null && rule !== "chain" && rule !== "canary")
       findings.add("health never changes the rule", `${nameOf(one)}: ${rule} instead of the chain`);
     if (wanted !== null || route.canary.length === 0) continue;

@@ -17,14 +17,18 @@ export function checkTimes(one: Case, { findings }: Remains): void {
     // A client that sends its body slowly uses up its own time.
     const fromMs = Math.max(deadlineMs, visit.sentWholeMs);
     if (firstMs > fromMs + SLACK_MS) wrong(`the first of the answer came ${since(firstMs)}`);
-    if (!spec.stream && spec.reading.kind === "fast" && visit.endedMs > fromMs + SLACK_MS) wrong(`the answer came ${since(visit.endedMs)}`);
+    if (!spec.stream && spec.reading.kind === "fast" && visit.endedMs > fromMs + SLACK_MS)
+      wrong(`the answer came ${since(visit.endedMs)}`);
   }
   for (const { call } of attempts) {
     if (!call) continue;
-    if (call.startedMs > Math.max(deadlineMs, visit.sentWholeMs) + SLACK_MS) wrong(`a call was made ${since(call.startedMs)}`);
+    if (call.startedMs > Math.max(deadlineMs, visit.sentWholeMs) + SLACK_MS)
+      wrong(`a call was made ${since(call.startedMs)}`);
     const endedMs = call.endedMs ?? Number.POSITIVE_INFINITY;
-    const mostMs = spec.stream && call.firstOutputMs !== null ? route.timeouts.streamMaxMs + LINGER_MS : hopMs(one) + SLACK_MS;
-    if (endedMs - call.startedMs > mostMs + SLACK_MS) wrong(`${call.id} ran for ${Math.round(endedMs - call.startedMs)} ms of ${mostMs}`);
+    const mostMs =
+      spec.stream && call.firstOutputMs !== null ? route.timeouts.streamMaxMs + LINGER_MS : hopMs(one) + SLACK_MS;
+    if (endedMs - call.startedMs > mostMs + SLACK_MS)
+      wrong(`${call.id} ran for ${Math.round(endedMs - call.startedMs)} ms of ${mostMs}`);
   }
 }
 

@@ -102,7 +102,10 @@ export class HealthWatch {
     const nowMs = this.#world.elapsedMs;
     if (neutral) return;
     if (kind === "rate_limited" && retryAfterMs !== null)
-      this.#cooling.set(key, [...(this.#cooling.get(key) ?? []), { ...heard, sinceMs: nowMs, untilMs: nowMs + retryAfterMs }]);
+      this.#cooling.set(key, [
+        ...(this.#cooling.get(key) ?? []),
+        { ...heard, sinceMs: nowMs, untilMs: nowMs + retryAfterMs },
+      ]);
     const counts = kind !== null && BREAKING.includes(kind);
     if (counts) {
       const name = `${replica} ${key}`;
@@ -124,7 +127,10 @@ export class HealthWatch {
       const toldMs = cooling.sinceMs + NEWS_MS;
       if (!own && (this.#store.everLost || nowMs < toldMs || (cooling.diedMs() ?? toldMs) < toldMs)) continue;
       if (nowMs + (own ? OWN_SLACK_MS : OTHERS_SLACK_MS) < cooling.untilMs)
-        this.#findings.add("cooldowns are kept", `${replica} lets a call to ${key} through at ${nowMs}, it cools until ${cooling.untilMs}`);
+        this.#findings.add(
+          "cooldowns are kept",
+          `${replica} lets a call to ${key} through at ${nowMs}, it cools until ${cooling.untilMs}`,
+        );
     }
   }
 
@@ -134,7 +140,10 @@ export class HealthWatch {
       this.#findings.add("breakers hold", `${replica} lets a call to ${key} through at ${nowMs}, it is open`);
     if (!breaker || probe || seen.inRow < breaker.consecutive) return;
     if (nowMs < seen.inRowSinceMs + breaker.recoveryMs)
-      this.#findings.add("breakers open", `${replica} lets a call to ${key} through after ${seen.inRow} failures in a row`);
+      this.#findings.add(
+        "breakers open",
+        `${replica} lets a call to ${key} through after ${seen.inRow} failures in a row`,
+      );
   }
 
   /** One probe at a time, of all replicas. */
@@ -144,7 +153,10 @@ export class HealthWatch {
     this.#probes.set(key, places);
     for (const other of places) if (other.diedMs() !== null) places.delete(other);
     if (places.size > 0 && !this.#store.everLost)
-      this.#findings.add("one probe at a time", `${replica} probes ${key} beside another one at ${this.#world.elapsedMs}`);
+      this.#findings.add(
+        "one probe at a time",
+        `${replica} probes ${key} beside another one at ${this.#world.elapsedMs}`,
+      );
     places.add(place);
     return () => places.delete(place);
   }

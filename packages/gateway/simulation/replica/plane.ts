@@ -99,7 +99,10 @@ function logOf({ name, journal, findings }: PlaneParts): Log {
     error: (message) => journal.say(name, `error: ${message}`),
     access: () => {},
     fault: (requestId, cause) =>
-      findings.add("no faults", `${requestId}: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`),
+      findings.add(
+        "no faults",
+        `${requestId}: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`,
+      ),
     flush: () => {},
   };
 }

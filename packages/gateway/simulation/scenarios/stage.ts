@@ -27,7 +27,7 @@ export interface Cast {
 /** What everybody in it is sure of. */
 const CLIENT: Omit<ClientSpec, "name" | "key"> = {
   ...{ atMs: 0, dialect: "openai-chat", alias: "default", stream: false, metadata: false, showsUsage: false },
-  ...{ promptChars: 10, words: 1, maxTokens: null, wants: null, toolResults: false, platform: {}, headers: {} },
+  ...{ promptChars: 10, words: 1, maxTokens: null, wants: null, sharedMark: null, toolResults: false, platform: {}, headers: {} },
   ...{ bodyPieces: 1, bodyPaceMs: 1, leaving: { kind: "never" }, reading: { kind: "fast" }, retries: 0 },
 };
 

@@ -89,10 +89,7 @@ describe("a primary that accepts and hangs, and a backup of 4 s", () => {
         { name: "primary", act: () => actOf({ kind: "mute" }) },
         { name: "backup", act: () => actOf({ firstMs: 4_000 }) },
       ],
-      clients: [
-        ...evenly(50, 1_000, () => ({ stream: true })),
-        ...evenly(150, 60_000, () => ({ stream: true })),
-      ],
+      clients: [...evenly(50, 1_000, () => ({ stream: true })), ...evenly(150, 60_000, () => ({ stream: true }))],
     });
     expect(outcome.violations).toEqual([]);
     expect(statuses(outcome)).toEqual({ 200: 200 });
@@ -169,7 +166,13 @@ describe("money", () => {
         {
           name: "d0",
           config: priced(2.5, 1.25, 10),
-          act: () => actOf({ words: 40, word, paceMs: 10, usage: { input_tokens: 2_000, cached_input_tokens: 0, output_tokens: 800 } }),
+          act: () =>
+            actOf({
+              words: 40,
+              word,
+              paceMs: 10,
+              usage: { input_tokens: 2_000, cached_input_tokens: 0, output_tokens: 800 },
+            }),
         },
       ],
       clients: evenly(100, 60_000, (i) => ({
@@ -190,7 +193,15 @@ const jsonType = (name: string): string | undefined => (name === "content-type" 
 /** How long a prompt is that is taken for so many tokens of input. */
 function charsFor(tokens: number, mark: string): number {
   const estimate = (promptChars: number): number => {
-    const spec = { dialect: "openai-chat", alias: "default", stream: true, maxTokens: null, platform: {}, words: 1, wants: null };
+    const spec = {
+      dialect: "openai-chat",
+      alias: "default",
+      stream: true,
+      maxTokens: null,
+      platform: {},
+      words: 1,
+      wants: null,
+    };
     const raw = bodyOf({ ...spec, promptChars, toolResults: false, showsUsage: false } as unknown as ClientSpec, mark);
     return openaiChat.decodeRequest({ raw, header: jsonType, path: { query: "" } }).inputTokensEstimate;
   };

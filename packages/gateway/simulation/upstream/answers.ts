@@ -44,7 +44,11 @@ export function refusalOf(part: Part): Refusal | null {
     case "error_first":
     case "error_mid":
       if (part.line.stream) return null;
-      return { status: 200, headers: JSON_TYPE, body: wire.error({ type: "overloaded_error", code: "overloaded_error", message: "busy" }) };
+      return {
+        status: 200,
+        headers: JSON_TYPE,
+        body: wire.error({ type: "overloaded_error", code: "overloaded_error", message: "busy" }),
+      };
     default:
       return null;
   }

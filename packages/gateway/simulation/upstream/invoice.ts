@@ -57,8 +57,25 @@ export class Invoice {
       ...known,
       order,
       id: `up-${order}`,
-      ...{ sentMs: null, headMs: null, firstOutputMs: null, endedMs: null, saidMs: null, end: "running", retryAfterMs: null, isDate: false },
-      ...{ billed: noUsage(), reported: null, free: true, text: "", saidBroken: false, complete: false, finish: "stop" },
+      ...{
+        sentMs: null,
+        headMs: null,
+        firstOutputMs: null,
+        endedMs: null,
+        saidMs: null,
+        end: "running",
+        retryAfterMs: null,
+        isDate: false,
+      },
+      ...{
+        billed: noUsage(),
+        reported: null,
+        free: true,
+        text: "",
+        saidBroken: false,
+        complete: false,
+        finish: "stop",
+      },
     };
     this.lines.push(line);
     const same = this.#byMark.get(known.mark);

@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamSink } from "../../src/core/transport.ts";
 import type { Chance } from "../core/chance.ts";
 import type { WorldClock } from "../core/world-clock.ts";
-import { type Act, ACTS } from "./act.ts";
+import { ACTS, type Act } from "./act.ts";
 import { headOf, refusalOf } from "./answers.ts";
 import type { InvoiceLine } from "./invoice.ts";
 import { type Frame, type Said, told, type Wire } from "./wire.ts";
@@ -193,9 +193,13 @@ export class Play implements UpstreamCall {
         this.#data(act.paceMs, after, () => {
           line.billed = { ...said.usage };
         });
-        this.#then(0, () => {
-          line.saidMs = this.#clock.elapsedMs;
-        }, true);
+        this.#then(
+          0,
+          () => {
+            line.saidMs = this.#clock.elapsedMs;
+          },
+          true,
+        );
         return this.#ends(act.kind === "late_close" ? LATE_MS : 0);
       }
     }

@@ -6,7 +6,7 @@ import type { WorldClock } from "../core/world-clock.ts";
 import type { Act, ActKind } from "./act.ts";
 import { Invoice, type InvoiceLine } from "./invoice.ts";
 import { failsAs, Play } from "./play.ts";
-import { chatWire, messagesWire, type Said, type Wire } from "./wire.ts";
+import { chatWire, messagesWire, type Said } from "./wire.ts";
 
 /** One upstream of a run: how it speaks, and what it does with a call. */
 export interface UpstreamSpec {
@@ -47,7 +47,13 @@ export class Upstreams {
   readonly #chance: Chance;
   readonly #nowMs: () => number;
 
-  constructor(specs: readonly UpstreamSpec[], clock: WorldClock, journal: Journal, chance: Chance, nowMs: () => number) {
+  constructor(
+    specs: readonly UpstreamSpec[],
+    clock: WorldClock,
+    journal: Journal,
+    chance: Chance,
+    nowMs: () => number,
+  ) {
     this.#specs = new Map(specs.map((spec) => [spec.deployment, spec]));
     this.#clock = clock;
     this.#journal = journal;
@@ -96,7 +102,10 @@ export class Upstreams {
     return {
       id: line.id,
       model: act.model ?? spec.model,
-      words: Array.from({ length: act.words }, (_, i) => act.word ?? (WORDS[(line.order + i) % WORDS.length] as string)),
+      words: Array.from(
+        { length: act.words },
+        (_, i) => act.word ?? (WORDS[(line.order + i) % WORDS.length] as string),
+      ),
       usage: {
         ...noUsage(),
         input_tokens: input,

@@ -128,7 +128,10 @@ export const messagesWire: Wire = {
     };
   },
   error: ({ type, message }) => json({ type: "error", error: { type, message } }),
-  errorEvent: (error) => ({ breaks: true, bytes: Buffer.from(`event: error\ndata: ${messagesWire.error(error).toString()}\n\n`) }),
+  errorEvent: (error) => ({
+    breaks: true,
+    bytes: Buffer.from(`event: error\ndata: ${messagesWire.error(error).toString()}\n\n`),
+  }),
 };
 
 /** A usage laid over what was told before. */

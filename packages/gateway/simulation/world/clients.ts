@@ -19,8 +19,17 @@ export function clientsOf(chance: Chance, market: Market): ClientSpec[] {
     const own = chance.fork(`c${i}`);
     const inCrowd = crowded !== null && own.yes(0.5);
     const atMs = inCrowd ? crowded + own.between(0, 500) : own.between(0, market.horizonMs);
-    return clientOf(own, `c${i}`, atMs, market);
-  });
+    const client = clientOf(own, `c${i}`, atMs, market);
+    return own.yes(0.05) ? twinsOf(own, client) : [client];
+  }).flat();
+}
+
+/** Two that ask for the same under one Idempotency-Key, one after the other. */
+function twinsOf(chance: Chance, client: ClientSpec): ClientSpec[] {
+  const sharedMark = `${client.name}.99`;
+  const one = { ...client, sharedMark, headers: { ...client.headers, "idempotency-key": `key-${client.name}` } };
+  const laterMs = client.atMs + chance.between(0, 6_000);
+  return [one, { ...one, name: `${client.name}0000`, atMs: laterMs, leaving: { kind: "never" }, reading: { kind: "fast" } }];
 }
 
 function clientOf(chance: Chance, name: string, atMs: number, { aliases, keys }: Market): ClientSpec {
@@ -36,6 +45,7 @@ function clientOf(chance: Chance, name: string, atMs: number, { aliases, keys }:
     words: chance.pick([1, 3, 8, 20]),
     maxTokens: chance.pick([null, 64, 4_000]),
     wants: chance.yes(0.08) ? chance.pick<ActKind>(["filter", "overflow", "bad", "filtered"]) : null,
+    sharedMark: null,
     toolResults: chance.yes(0.15),
     platform: platformOf(chance),
     headers: {},

@@ -22,7 +22,12 @@ export function faultsOf(chance: Chance, horizonMs: number, replicas: readonly s
       mean: chance.yes(0.5),
     });
   if (chance.yes(0.05))
-    faults.push({ kind: "spool_full", replica: chance.pick(replicas), atMs: atMs(), forMs: chance.between(100, 5_000) });
+    faults.push({
+      kind: "spool_full",
+      replica: chance.pick(replicas),
+      atMs: atMs(),
+      forMs: chance.between(100, 5_000),
+    });
   if (chance.yes(0.1)) faults.push({ kind: "store_lost", atMs: atMs(), forMs: chance.between(100, horizonMs / 2) });
   return faults;
 }

@@ -52,8 +52,17 @@ export function planOf(seed: number, template: Template, tilt: Tilt = {}): World
   }));
   return {
     ...{ seed, horizonMs, snapshot, upstreams, replicas },
-    clients: clientsOf(chance.fork("clients"), { horizonMs, stormy, aliases: [...routes.keys()], keys: keys.map(({ key }) => key) }),
-    faults: faultsOf(chance.fork("faults"), horizonMs, replicas.map(({ name }) => name)),
+    clients: clientsOf(chance.fork("clients"), {
+      horizonMs,
+      stormy,
+      aliases: [...routes.keys()],
+      keys: keys.map(({ key }) => key),
+    }),
+    faults: faultsOf(
+      chance.fork("faults"),
+      horizonMs,
+      replicas.map(({ name }) => name),
+    ),
   };
 }
 
@@ -63,5 +72,7 @@ function providersOf(chance: Chance, { snapshot }: Template): Map<string, Provid
     ...provider,
     limits: { rpm: chance.pick([null, 30]), tpm: null, concurrency: chance.pick([null, 4]) },
   });
-  return new Map([...snapshot.providers].map(([name, provider]) => [name, chance.yes(0.2) ? limited(provider) : provider]));
+  return new Map(
+    [...snapshot.providers].map(([name, provider]) => [name, chance.yes(0.2) ? limited(provider) : provider]),
+  );
 }

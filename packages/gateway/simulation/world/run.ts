@@ -6,11 +6,11 @@ import { Findings, Journal, type Violation } from "../core/journal.ts";
 import { MachineClock, WorldClock } from "../core/world-clock.ts";
 import { checkAll } from "../invariants/all.ts";
 import type { Mutant } from "../mutants.ts";
+import { HealthWatch } from "../replica/health-watch.ts";
 import { Books } from "../replica/ledger.ts";
 import type { ReplicaParts } from "../replica/replica.ts";
-import { HealthWatch } from "../replica/health-watch.ts";
 import { VirtualStore } from "../replica/store.ts";
-import { Upstreams, type UpstreamSpec } from "../upstream/upstreams.ts";
+import { type UpstreamSpec, Upstreams } from "../upstream/upstreams.ts";
 import { Fleet } from "./fleet.ts";
 import type { WorldPlan } from "./plan.ts";
 
