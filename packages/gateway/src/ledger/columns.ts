@@ -21,7 +21,7 @@ export const REQUEST_COLUMNS = [...REQUEST_FIELDS, "attempt_count", "last_attemp
 /** Columns of `attempts` in the order of `attemptParams`. */
 export const ATTEMPT_COLUMNS = ["request_id", ...ATTEMPT_FIELDS];
 
-/** A request as parameters for its columns; the table refuses what must not be missing. */
+/** A request as parameters for its columns, made of its own array; the table refuses what must not be missing. */
 export function requestParams(
   request: LineValue[],
   attempts: LineValue[][],
@@ -35,9 +35,9 @@ export function requestParams(
   return params;
 }
 
-/** An attempt as parameters for its columns. */
-export function attemptParams(requestId: SqlValue, attempt: LineValue[]): SqlValue[] {
-  return [requestId, ...scalars(attempt, ATTEMPT_FIELDS.length)];
+/** An attempt as parameters for its columns but the first, which is the request's id; made of its own array. */
+export function attemptParams(attempt: LineValue[]): SqlValue[] {
+  return scalars(attempt, ATTEMPT_FIELDS.length);
 }
 
 /** The request a row of `requests` holds. */
@@ -82,12 +82,13 @@ function withUsage(fields: SqlRow): { usage: Usage; rest: SqlRow } {
 
 /** What the writer of the line did not know is null; what it knew more than this build is left out. */
 function scalars(values: LineValue[], count: number): SqlValue[] {
-  const params: SqlValue[] = [];
   for (let index = 0; index < count; index++) {
-    const value = values[index] ?? null;
-    params.push(typeof value === "object" && value !== null ? JSON.stringify(value) : value);
+    const value = values[index];
+    if (value === undefined) values[index] = null;
+    else if (typeof value === "object" && value !== null) values[index] = JSON.stringify(value);
   }
-  return params;
+  if (values.length > count) values.length = count;
+  return values as SqlValue[];
 }
 
 function places<const Names extends readonly string[]>(names: Names): Place<Names> {
