@@ -27,6 +27,9 @@ export class SseSplitter implements EventSplitter {
   /** Feeds bytes; calls `onEvent` for each event they complete, in order, before it returns. */
   push(chunk: Buffer, onEvent: (event: StreamEvent) => void): void {
     let start = 0;
+    // Looked for by native code, and again only when passed: neither is worth a look at every byte.
+    let lf = -1;
+    let cr = -1;
     for (let i = 0; i < chunk.length; i++) {
       const byte = chunk[i];
       if (byte === LF && this.#afterCr) {
@@ -38,6 +41,9 @@ export class SseSplitter implements EventSplitter {
       if (byte !== LF && byte !== CR) {
         this.#lineEmpty = false;
         this.#hasLine = true;
+        if (lf < i) lf = placeOf(LF, chunk, i);
+        if (cr < i) cr = placeOf(CR, chunk, i);
+        i = Math.min(lf, cr) - 1;
         continue;
       }
       if (!this.#lineEmpty) {
@@ -101,14 +107,23 @@ export function missingBlankLine(raw: Buffer): Buffer {
   return Buffer.from(/[\r\n]{2}$/.test(end) ? "" : end.endsWith("\n") ? "\n" : "\n\n");
 }
 
+/** Where a byte stands next; the chunk's length, where it does not. */
+function placeOf(byte: number, chunk: Buffer, from: number): number {
+  const found = chunk.indexOf(byte, from);
+  return found === -1 ? chunk.length : found;
+}
+
 function parseEvent(raw: Buffer): StreamEvent {
   const text = raw.toString("utf8");
   let name: string | null = null;
   let data: string | null = null;
   let position = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+  let lf = -1;
+  let cr = -1;
   while (position < text.length) {
-    let end = position;
-    while (end < text.length && text.charCodeAt(end) !== LF && text.charCodeAt(end) !== CR) end++;
+    if (lf < position) lf = placeIn(text, "\n", position);
+    if (cr < position) cr = placeIn(text, "\r", position);
+    const end = Math.min(lf, cr);
     if (text.startsWith("data", position)) {
       const value = fieldValue(text, position + 4, end);
       if (value !== null) data = data === null ? value : `${data}\n${value}`;
@@ -118,6 +133,11 @@ function parseEvent(raw: Buffer): StreamEvent {
     position = end + 1;
   }
   return { name, data, raw };
+}
+
+function placeIn(text: string, character: string, from: number): number {
+  const found = text.indexOf(character, from);
+  return found === -1 ? text.length : found;
 }
 
 /** The value after a field name that ends at `position`; null when the name goes on (`database:`). */
