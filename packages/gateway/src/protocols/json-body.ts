@@ -15,6 +15,14 @@ const PROTO_KEY = new RegExp(`"${PROTO}"\\s*:`, "i");
 
 /** The body as a JSON object. Throws invalid_request that says what is wrong with it; never a 500. */
 export function parseJsonObject(raw: Buffer, contentType: string | undefined): Record<string, unknown> {
+  return parseJsonBody(raw, contentType).body;
+}
+
+/** The same, with the body's text. */
+export function parseJsonBody(
+  raw: Buffer,
+  contentType: string | undefined,
+): { body: Record<string, unknown>; text: string } {
   if (raw.length === 0) throw bad("the request body is empty; send a JSON object");
   if (contentType === undefined) throw bad("the content-type header is missing; send content-type: application/json");
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType.trim())) {
@@ -32,7 +40,7 @@ export function parseJsonObject(raw: Buffer, contentType: string | undefined): R
   }
   if (!isObject(value)) throw bad("the request body must be a JSON object");
   refusePrototypeKeys(value, text);
-  return value;
+  return { body: value, text };
 }
 
 /**

@@ -18,11 +18,11 @@ export type Edit = { value: string } | { rename: string } | null;
 /**
  * The top-level members of `raw`, which must already have passed JSON.parse as an object, in the order they stand
  * (a repeated key appears repeatedly). Throws invalid_request when anything nests deeper than `depthMax`,
- * or when there are more than LIMITS.jsonMembersMax of them.
+ * or when there are more than LIMITS.jsonMembersMax of them. `decoded`: its text, where that is at hand.
  */
-export function membersOf(raw: Buffer, depthMax: number = LIMITS.jsonDepthMax): Member[] {
-  // One character a byte, whatever the text: positions are byte offsets.
-  const text = isAscii(raw) ? raw.toString("ascii") : raw.toString("latin1");
+export function membersOf(raw: Buffer, depthMax: number = LIMITS.jsonDepthMax, decoded?: string): Member[] {
+  // One character a byte, whatever the text: positions are byte offsets. Only of ASCII is the text as long as its bytes.
+  const text = decoded?.length === raw.length ? decoded : raw.toString(isAscii(raw) ? "ascii" : "latin1");
   const members: Member[] = [];
   let at = text.indexOf("{") + 1;
   for (;;) {

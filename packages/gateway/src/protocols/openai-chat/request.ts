@@ -11,7 +11,7 @@ import {
   missingField,
   wrongField,
 } from "../field-checks.ts";
-import { parseJsonObject } from "../json-body.ts";
+import { parseJsonBody } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import type { MessageFacts } from "../message-facts.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
@@ -31,9 +31,9 @@ const NOWHERE = { valueStart: 0, valueEnd: 0 };
  * unknown ones stay in the bytes, for a provider that may know them.
  */
 export function decodeRequest({ raw, header, path }: ClientRequest): Call {
-  const body = parseJsonObject(raw, header("content-type"));
+  const { body, text } = parseJsonBody(raw, header("content-type"));
   // Walks the bytes once: refuses nesting that later code should not meet.
-  const members = membersOf(raw);
+  const members = membersOf(raw, LIMITS.jsonDepthMax, text);
   const alias = path.alias ?? checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSampling(body);
