@@ -6,6 +6,7 @@ import { type EventReading, eventObject, type Quirks, type StreamReader } from "
 import { opaque, readAnnotation, readMedia } from "./annotations.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
 import { googleSignature, readDetails, signatureOf } from "./reasoning.ts";
+import { RepeatedChunk } from "./repeated-chunk.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
@@ -26,11 +27,16 @@ interface ChoiceState {
 /** Reads the chunks of an OpenAI-family stream (WIRE A1.4, F5, F6). */
 export function streamReader(quirks: Quirks): StreamReader {
   const choices = new Map<number, ChoiceState>();
+  const repeated = new RepeatedChunk();
+  let repeatedChoice = 0;
   let started = false;
   let id = "";
   let sources = 0;
   return {
     read(data, eventName) {
+      const again = eventName === null ? repeated.textOf(data) : null;
+      if (again !== null) return textOnly(again, repeatedChoice);
+      repeated.forget();
       const text = data.trim();
       if (text === "[DONE]") return DONE;
       if (text === "") return NOTHING;
@@ -59,9 +65,18 @@ export function streamReader(quirks: Quirks): StreamReader {
       // Perplexity and xAI name their sources beside the choices, in every chunk again.
       if (Array.isArray(chunk["citations"])) sources = readSources(chunk["citations"], sources, choices, parts);
       if (usage) parts.push({ type: "usage", usage });
+      const [first, second] = parts;
+      if (first?.type === "text" && !first.logprobs && !second && eventName === null) {
+        repeatedChoice = first.choice;
+        repeated.learn(data);
+      }
       return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
     },
   };
+}
+
+function textOnly(text: string, choice: number): EventReading {
+  return { parts: [{ type: "text", choice, text }], usageOnly: false, terminator: false };
 }
 
 /** In the chunk, in Groq's own member, or in the last choice (Moonshot). */
