@@ -115,8 +115,15 @@ export class Output {
     if (text === "" && logprobs.length === 0) return;
     part.pieces.push(text);
     for (const entry of logprobs) part.logprobs.push(entry);
-    const at = { item_id: open.id, output_index: open.index, content_index: open.parts.length, delta: text };
-    this.#emit(`response.${kind}.delta`, kind === "refusal" ? at : { ...at, logprobs });
+    const { id, index } = open;
+    const at = open.parts.length;
+    // Every member by its name, for each piece: spreading and adding would cost as much as writing the event.
+    this.#emit(
+      `response.${kind}.delta`,
+      kind === "refusal"
+        ? { item_id: id, output_index: index, content_index: at, delta: text }
+        : { item_id: id, output_index: index, content_index: at, delta: text, logprobs },
+    );
   }
 
   #reasoning({ text, signature, encrypted }: StreamPart & { type: "reasoning" }): void {
@@ -128,8 +135,9 @@ export class Output {
     if (text !== "") {
       if (!open.part) this.#openPart(open, "summary_text");
       (open.part as unknown as OpenPart).pieces.push(text);
-      const at = { item_id: open.id, output_index: open.index, summary_index: 0 };
-      this.#emit("response.reasoning_summary_text.delta", { ...at, delta: text });
+      const { id, index } = open;
+      const at = { item_id: id, output_index: index, summary_index: 0, delta: text };
+      this.#emit("response.reasoning_summary_text.delta", at);
     }
     if (encrypted) this.#closeOpen(sealed(encrypted, "encrypted"));
     else if (signature) this.#closeOpen(sealed(signature, "text"));
