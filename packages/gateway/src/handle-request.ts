@@ -67,7 +67,8 @@ export async function handleRequest(
     run = first;
     const door = run?.exchange ?? exchange;
     // Alias → ordered deployments, with reasons.
-    const planned = makePlan(plane, { ...asking, facts: ending.facts }, door.cancel);
+    const { caller: who, call: asked, facts } = ending;
+    const planned = makePlan(plane, { runtime, visit, caller: who, call: asked, facts }, door.cancel);
     ending.plan = planned instanceof Promise ? await planned : planned;
     // A count that the deployment cannot make is made here: nobody is asked, and nothing is spent.
     if (ending.plan.countsHere) {

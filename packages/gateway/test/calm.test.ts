@@ -124,6 +124,12 @@ describe("a circuit", () => {
     expect(hits("ill")).toBe(asked);
   });
 
+  test("is not got round where the caller forbids fallback", async () => {
+    const answer = await ask("with-backup", { gateway: { fallback: false } });
+    expect(answer.status).toBe(503);
+    expect(errorIn(answer)).toMatchObject({ code: "no_healthy_deployment" });
+  });
+
   test("may be tried all the same where its route says so", async () => {
     for (let i = 0; i < 3; i++) await ask("least-bad");
     const asked = hits("ill-2");

@@ -70,13 +70,17 @@ function checkAfterFailures({ attempts, calls, route }: Case, { plan }: Remains,
     const { endedMs } = call;
     for (const later of calls.filter(({ startedMs }) => startedMs > endedMs)) {
       if (failed === "context_overflow" && isLarger(plan, route, row.deployment, later.deployment)) continue;
-      wrong("no failover of the forbidden kinds", `${later.deployment} after ${failed}`);
+      wrong(
+        "no failover of the forbidden kinds",
+        `${later.deployment} after ${failed}${route.contextFallback ? " with context_fallback" : ""}`,
+      );
     }
   }
 }
 
 function isLarger({ snapshot }: Remains["plan"], route: Route, from: string, to: string): boolean {
-  const window = (name: string): number => snapshot.deployments.get(name)?.contextWindow ?? Number.POSITIVE_INFINITY;
+  // One whose window is not known is no larger one, and any that is known may be.
+  const window = (name: string): number => snapshot.deployments.get(name)?.contextWindow ?? 0;
   return route.contextFallback && window(to) > window(from);
 }
 

@@ -1,5 +1,5 @@
-import type { InvoiceLine } from "../upstream/invoice.ts";
 import { readAnswer } from "../client/read-answer.ts";
+import type { InvoiceLine } from "../upstream/invoice.ts";
 import type { Remains } from "../world/run.ts";
 import { type Case, nameOf } from "./cases.ts";
 

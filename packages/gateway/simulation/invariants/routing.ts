@@ -7,7 +7,8 @@ export function checkRouting({ plan, findings }: Remains, cases: readonly Case[]
   const arms = new Map<string, string>();
   for (const one of cases) {
     const { booked, route } = one;
-    if (!booked) continue;
+    // An answer that is given again was routed when it was first given.
+    if (!booked || booked.row.rule === null) continue;
     const { rule, variant, tenant, session, alias } = booked.row;
     const wanted = ruleFor(one, plan.snapshot, tenant);
     if (wanted !== null && rule !== wanted)

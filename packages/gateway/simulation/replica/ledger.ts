@@ -43,7 +43,7 @@ export class Books {
     }
     const { row, attempts } = entry;
     if (this.rows.has(row.request_id)) this.#findings.add("ledger: settled once", row.request_id);
-    else if (!this.#open.delete(row.request_id))
+    else if (!this.#open.delete(row.request_id) && attempts.length > 0)
       this.#findings.add("ledger: settled after its admission", row.request_id);
     this.rows.set(row.request_id, { row: { ...row }, attempts });
   }

@@ -1,3 +1,4 @@
+import { AlertDesk } from "../../src/alerts/desk.ts";
 import { buildCalm, type Calm } from "../../src/build-calm.ts";
 import type { Snapshot } from "../../src/config/snapshot.ts";
 import { LIMITS } from "../../src/core/limits.ts";
@@ -55,16 +56,20 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
   const metrics = createMetrics();
   const calm = buildCalm({ clock, random: chance, state: store.stateFor(clock) });
   calm.follow(snapshot);
+  const log = logOf(parts);
+  // A desk looks at the calendar every day: only worlds with somebody to tell have one.
+  const desk = snapshot.alerts.length > 0 ? new AlertDesk({ clock, random: chance, transport, log }, snapshot) : null;
+  if (desk) calm.health.onEvent((event) => desk.onBreakerEvent(event));
   const plane: DataPlane = {
     ...{ clock, random: chance, transport, ledger, metrics, waits: LIMITS },
     ...calm,
     feedback: { leave: () => Promise.reject(new Error("nobody scores anything here")) },
-    alerts: { onDrift: () => {}, onMissingPrice: () => {} },
+    alerts: desk ?? { onDrift: () => {}, onMissingPrice: () => {} },
     flags: { read: () => ({}) },
     environment: null,
     keys: { find: (hash) => keys.get(hash) },
     tokens: { count: async (texts) => texts.join("").length >> 2, close: async () => {} },
-    log: logOf(parts),
+    log,
     refusals: new RefusalMeter(clock, (row) => ledger.record(row)),
     runtime: () => runtime,
     draining: () => false,
@@ -84,6 +89,7 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
       return left;
     },
     close() {
+      desk?.close();
       calm.health.close();
       plane.refusals.close();
       rings.close();

@@ -1,4 +1,4 @@
-import type { Deployment, ProviderConfig, Route } from "../../src/config/snapshot.ts";
+import type { AlertTarget, Deployment, ProviderConfig, Route } from "../../src/config/snapshot.ts";
 import type { ClientSpec } from "../client/spec.ts";
 import type { Act } from "../upstream/act.ts";
 import type { UpstreamSpec } from "../upstream/upstreams.ts";
@@ -15,6 +15,7 @@ export interface Stage {
   clients: readonly (Partial<ClientSpec> & { tenant?: string })[];
   replicas?: number;
   providers?: Partial<ProviderConfig>;
+  alerts?: readonly AlertTarget[];
 }
 
 /** One upstream of it: its config, and what it does. */
@@ -27,7 +28,16 @@ export interface Cast {
 /** What everybody in it is sure of. */
 const CLIENT: Omit<ClientSpec, "name" | "key"> = {
   ...{ atMs: 0, dialect: "openai-chat", alias: "default", stream: false, metadata: false, showsUsage: false },
-  ...{ promptChars: 10, words: 1, maxTokens: null, wants: null, sharedMark: null, toolResults: false, platform: {}, headers: {} },
+  ...{
+    promptChars: 10,
+    words: 1,
+    maxTokens: null,
+    wants: null,
+    sharedMark: null,
+    toolResults: false,
+    platform: {},
+    headers: {},
+  },
   ...{ bodyPieces: 1, bodyPaceMs: 1, leaving: { kind: "never" }, reading: { kind: "fast" }, retries: 0 },
 };
 
@@ -49,6 +59,7 @@ export function play(template: Template, stage: Stage): Promise<Outcome> {
       providers: new Map([...snapshot.providers].map(([name, config]) => [name, { ...config, ...stage.providers }])),
       deployments: new Map(upstreams.map(({ deployment: one }) => [one.name, one])),
       routes: new Map([["default", { ...route, alias: "default", chain, ...stage.route }]]),
+      alerts: stage.alerts ?? [],
       tenants: new Map(tenants.map((name) => [name, { ...tenant, name, allow: null }])),
       keys: tenants.map((name) => keyOf(name).entry),
     },

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
 import { openaiChat } from "../../src/protocols/openai-chat/index.ts";
 import { bodyOf } from "../client/request.ts";
 import type { ClientSpec } from "../client/spec.ts";
@@ -141,6 +142,24 @@ describe("two minutes of 429", () => {
       expect(outcome.counts.calls).toBeLessThanOrEqual(1.2 * requests);
     });
   }
+});
+
+describe("a pinned alias whose provider moves the model", () => {
+  it("is told of in the same minute, once", async () => {
+    const movedMs = 61_000;
+    const outcome = await play(template, {
+      deployments: [{ name: "pinned", act: ({ atMs }) => actOf(atMs < movedMs ? {} : { model: "pinned-2026-09-09" }) }],
+      providers: { kind: "openai" },
+      alerts: [{ url: new Secret("http://alerts.test/hook", "literal"), format: "json", kinds: "*" }],
+      clients: evenly(60, 120_000),
+    });
+    expect(outcome.violations).toEqual([]);
+    const posts = outcome.remains.upstreams.posts.map(({ atMs, body }) => ({ atMs, ...JSON.parse(body) }));
+    const firing = posts.filter(({ kind, state }) => kind === "model_drift" && state === "firing");
+    expect(firing.map(({ deployment }) => deployment)).toEqual(["pinned"]);
+    expect(firing[0].atMs).toBeGreaterThan(movedMs);
+    expect(firing[0].atMs).toBeLessThan(movedMs + 60_000);
+  });
 });
 
 describe("money", () => {

@@ -37,6 +37,8 @@ const CHARS_PER_TOKEN = 5;
 /** All the providers of a run, behind every replica's transport. */
 export class Upstreams {
   readonly invoice = new Invoice();
+  /** What webhooks were told. */
+  readonly posts: { atMs: number; origin: string; body: string }[] = [];
   /** Calls that are open now, by deployment. */
   readonly open = new Map<string, number>();
   /** Told of every call as it arrives, and as it ends. */
@@ -64,8 +66,8 @@ export class Upstreams {
   call(replica: string, request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
     const deployment = request.pool.key;
     const spec = this.#specs.get(deployment);
-    if (!spec) throw new Error(`a call for ${deployment}, which nobody knows`);
     const body = request.body?.toString("utf8") ?? "";
+    if (!spec) return this.#webhook(request, body, sink);
     const [, mark = "?", wants, words = "1"] = MARK.exec(body) ?? [];
     const stream = /"stream":\s*true/.test(body);
     const atMs = this.#clock.elapsedMs;
@@ -89,6 +91,17 @@ export class Upstreams {
       this.#opened(deployment, -1);
       this.#journal.say(deployment, `${line.id} ${line.end} ${line.reported ? "usage told" : "no usage told"}`);
     });
+  }
+
+  /** Whoever is no deployment is a webhook: it takes what it is told. */
+  #webhook({ origin }: UpstreamRequest, body: string, sink: UpstreamSink): UpstreamCall {
+    this.posts.push({ atMs: this.#clock.elapsedMs, origin, body });
+    const timer = this.#clock.after(1, () => {
+      sink.onSent();
+      sink.onHeaders(200, {});
+      sink.onEnd();
+    });
+    return { abort: () => timer.cancel(), pause: () => {}, resume: () => {} };
   }
 
   #opened(deployment: string, by: number): void {

@@ -29,7 +29,10 @@ function twinsOf(chance: Chance, client: ClientSpec): ClientSpec[] {
   const sharedMark = `${client.name}.99`;
   const one = { ...client, sharedMark, headers: { ...client.headers, "idempotency-key": `key-${client.name}` } };
   const laterMs = client.atMs + chance.between(0, 6_000);
-  return [one, { ...one, name: `${client.name}0000`, atMs: laterMs, leaving: { kind: "never" }, reading: { kind: "fast" } }];
+  return [
+    one,
+    { ...one, name: `${client.name}0000`, atMs: laterMs, leaving: { kind: "never" }, reading: { kind: "fast" } },
+  ];
 }
 
 function clientOf(chance: Chance, name: string, atMs: number, { aliases, keys }: Market): ClientSpec {

@@ -185,10 +185,12 @@ export class Spool {
       if (count <= 0) throw new Error("the spool file takes no more bytes");
       chunk.bytes = chunk.bytes.subarray(count);
       this.#unwrittenBytes -= count;
-      this.#end = { ...this.#end, bytes: this.#end.bytes + count };
+      const { segment, bytes, lines } = this.#end;
+      this.#end = { segment, bytes: bytes + count, lines };
       this.#written.bytes += count;
     }
-    this.#end = { ...this.#end, lines: this.#end.lines + chunk.lines };
+    const { segment, bytes, lines } = this.#end;
+    this.#end = { segment, bytes, lines: lines + chunk.lines };
     this.#written.lines += chunk.lines;
     this.#unwritten.shift();
   }

@@ -55,7 +55,12 @@ export function decorateOpenAiReply(body: Buffer, metadata: Metadata): Buffer {
   let before = end - 1;
   while ((body[before] ?? 0) <= SPACE && before > 0) before--;
   const member = `${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;
-  return Buffer.concat([body.subarray(0, end), Buffer.from(member), body.subarray(end)]);
+  const size = Buffer.byteLength(member);
+  const decorated = Buffer.allocUnsafe(body.length + size);
+  body.copy(decorated, 0, 0, end);
+  decorated.write(member, end);
+  body.copy(decorated, end + size, end);
+  return decorated;
 }
 
 function errorBody(error: GatewayError, requestId: string): ErrorBody {

@@ -48,9 +48,11 @@ export class Generation {
     const prepared = this.provider.request(wanted);
     this.#calls++;
     let isOver = false;
+    // Every member by its name: what is made by spreading and adding has another hidden class each time.
     return {
-      ...prepared,
+      request: prepared.request,
       credential: this.#named(prepared.credential),
+      dropped: prepared.dropped,
       over: () => {
         if (isOver) return;
         isOver = true;

@@ -92,6 +92,8 @@ export function jsonProvider(parts: ProviderParts): Provider {
   const { config, baseUrl, quirks, protocols, envelope } = parts;
   const authenticator = parts.authenticator ?? fixedKey(config, parts.defaultAuth ?? BEARER);
   const url = new URL(baseUrl);
+  // Asked once: the URL makes a new text of each whenever it is asked.
+  const { origin, search } = url;
   const account = accountToken(config.name);
   const basePath = url.pathname.replace(/\/+$/, "");
   const headers = ["accept-encoding", "identity", "user-agent", USER_AGENT];
@@ -104,12 +106,17 @@ export function jsonProvider(parts: ProviderParts): Provider {
         ...(config.tls.key && { key: config.tls.key.reveal() }),
       }
     : null;
-  const poolOf = (key: string): UpstreamRequest["pool"] => ({
-    key,
-    connections: config.connections,
-    ...(tls && { tls }),
-    ...(config.proxy && { proxy: config.proxy }),
-  });
+  const pools = new Map<string, UpstreamRequest["pool"]>();
+  const poolOf = (key: string): UpstreamRequest["pool"] => {
+    const known = pools.get(key);
+    if (known) return known;
+    const { connections, proxy } = config;
+    const made = { key, connections, ...(tls && { tls }), ...(proxy && { proxy }) };
+    // Keys are names of the config's: as many as deployments.
+    pools.set(key, made);
+    return made;
+  };
+  const join = headerJoiner();
   const { modelsPath } = parts;
   return {
     config,
@@ -118,11 +125,15 @@ export function jsonProvider(parts: ProviderParts): Provider {
     protocols,
     ...(modelsPath !== undefined && {
       listModels: ({ pool, connectTimeoutMs }) =>
-        signed(authenticator, {
-          ...{ origin: url.origin, method: "GET", headers, body: null, connectTimeoutMs },
-          path: pathBehind(basePath, modelsPath, url.search),
-          pool: poolOf(pool),
-        }),
+        signed(
+          authenticator,
+          {
+            ...{ origin, method: "GET", headers, body: null, connectTimeoutMs },
+            path: pathBehind(basePath, modelsPath, search),
+            pool: poolOf(pool),
+          },
+          join,
+        ),
     }),
     ...(parts.protocolsOf && { protocolsOf: parts.protocolsOf }),
     ...(parts.onlyNamed && { onlyNamed: parts.onlyNamed }),
@@ -137,21 +148,19 @@ export function jsonProvider(parts: ProviderParts): Provider {
       const body = encoded?.body ?? protocol.passRequest(call, target, lost);
       const fixed = contentType === undefined ? jsonHeaders : ["content-type", contentType, ...headers];
       const plain: UpstreamRequest = {
-        origin: url.origin,
+        origin,
         method: "POST",
         path: envelope
           ? basePath + envelope.path(protocol, call, deployment)
-          : pathBehind(basePath, protocol.upstreamPath(call, model), url.search),
+          : pathBehind(basePath, protocol.upstreamPath(call, model), search),
         headers: withForwarded(fixed, [...own.headers, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
         body: envelope?.body?.(body, protocol, deployment) ?? body,
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: poolOf(pool),
       };
       const dropped = encoded?.dropped ?? (lost ? [...lost] : NONE);
-      return {
-        ...signed(authenticator, plain),
-        dropped: own.dropped.length === 0 ? dropped : [...dropped, ...own.dropped],
-      };
+      const { request, credential } = signed(authenticator, plain, join);
+      return { request, credential, dropped: own.dropped.length === 0 ? dropped : [...dropped, ...own.dropped] };
     },
   };
 }
@@ -163,15 +172,35 @@ export function spokenBy(provider: Provider, { model, api }: Pick<Deployment, "m
   return onlyNamed?.some((protocol) => protocol.api === api) ? [...spoken, ...onlyNamed] : spoken;
 }
 
-/** The request with its credential: at once where that is at hand. */
-function signed(authenticator: Authenticator, plain: UpstreamRequest): Omit<Prepared, "dropped"> {
+/** The request, which is this call's own, with its credential: at once where that is at hand. */
+function signed(
+  authenticator: Authenticator,
+  plain: UpstreamRequest,
+  join: (some: string[], more: readonly string[]) => string[],
+): Omit<Prepared, "dropped"> {
   const credential: { use: CredentialUse | null } = { use: null };
   const finish = ({ headers, use }: Authenticated): UpstreamRequest => {
     credential.use = use;
-    return headers.length === 0 ? plain : { ...plain, headers: [...plain.headers, ...headers] };
+    if (headers.length > 0) plain.headers = join(plain.headers, headers);
+    return plain;
   };
   const answer = authenticator.authenticate(plain);
   return { credential, request: answer instanceof Promise ? answer.then(finish) : finish(answer) };
+}
+
+/** Joins two lists of headers. The same two give the same list again, which the transport then need not write out again. */
+function headerJoiner(): (some: string[], more: readonly string[]) => string[] {
+  let lastSome: readonly string[] = NONE;
+  let lastMore: readonly string[] = NONE;
+  let joined: string[] = [];
+  return (some, more) => {
+    if (some !== lastSome || more !== lastMore) {
+      lastSome = some;
+      lastMore = more;
+      joined = [...some, ...more];
+    }
+    return joined;
+  };
 }
 
 const ENDS_IN_VERSION = /\/v\d+[a-z0-9]*$/i;

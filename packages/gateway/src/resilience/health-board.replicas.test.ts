@@ -228,6 +228,21 @@ describe("replicas", () => {
     expect(circuits(boards)).toEqual(["closed", "closed"]);
   });
 
+  it("go on as usual after a hand has let go", async () => {
+    const { clock, boards } = replicas(2);
+    const [one, two] = boards as [HealthBoard, HealthBoard];
+    one.force("a", "close", { by: "ada" });
+    await turns();
+    trip(two);
+    await turns();
+    expect(circuits(boards)).toEqual(["open", "open"]);
+    clock.advance(30_000);
+    const [probe] = await ask([two]);
+    probe?.done(outcome(null));
+    await turns();
+    expect(circuits(boards)).toEqual(["closed", "closed"]);
+  });
+
   it("obey the same one of two hands at once", async () => {
     const { boards } = replicas(2);
     const [one, two] = boards as [HealthBoard, HealthBoard];

@@ -22,7 +22,10 @@ export function arranged(input: DecideInput, way: Way): Kept[] {
   const scored = strategy !== "ordered" && strategy !== "weighted";
   const known = kept.map((deployment) => ({ deployment, health: input.health(deployment, scored) }));
   const key = affinityKey(affinity, facts);
-  if (strategy === "ordered" && !first && key === null && onTrial.length === 0 && known.every(isAtEase)) {
+  // Whose caller wants no fallback wants the first as it is written, or nothing.
+  const isFixed = !settings.fallback || facts.fallback === false;
+  const isPlain = strategy === "ordered" && !first && key === null && onTrial.length === 0;
+  if (isPlain && (isFixed || known.every(isAtEase))) {
     return kept.map(({ name }) => ({ deployment: name, kept: true, reason: IN_ORDER }));
   }
   let order = ranked(strategy, known, { facts, settings, weights });

@@ -136,7 +136,11 @@ function ownWay(input: DecideInput, placement: Placement, route: Route, first: W
   const { alias, chain, strategy, canary, dropUnsupported } = route;
   const names = first ? [first.deployment, ...chain.filter((name) => name !== first.deployment)] : chain;
   return {
-    ...{ route: alias, rule: "chain", strategy, settings: route, first },
+    route: alias,
+    rule: "chain",
+    strategy,
+    settings: route,
+    first,
     variant: canary.length > 0 ? STABLE : null,
     sifted: sift(input, placement, names, dropUnsupported),
     onTrial: canary.map(({ deployment }) => deployment),
@@ -149,16 +153,25 @@ function decisionOf(input: DecideInput, placement: Placement, way: Way, notes: N
   const { route, rule, strategy, variant, settings, sifted } = way;
   const kept = arranged(input, way);
   const candidates = sifted.removed.length === 0 ? kept : [...kept, ...sifted.removed];
-  return {
+  // In one literal, its rare members added after: spread together, it would be slow to make and slow to read.
+  const decision: Decision = {
     alias: input.facts.alias,
-    ...{ route, rule, strategy, variant },
+    route,
+    rule,
+    strategy,
+    variant,
     classification: placement.classification,
     residency: placement.residency,
     candidates,
     chain: kept.map(({ deployment }) => deployment),
     settings,
-    ...notes,
   };
+  return isEmpty(notes) ? decision : Object.assign(decision, notes);
+}
+
+function isEmpty(notes: Notes): boolean {
+  for (const _ in notes) return false;
+  return true;
 }
 
 /** The replica itself is a place where data is (ROUTE-5). */

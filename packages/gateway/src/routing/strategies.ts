@@ -9,7 +9,7 @@ import { drawOf } from "./stable-hash.ts";
 /** A deployment of a chain in the order of a strategy, with what it was ordered by. */
 export interface Ranked extends Known {
   /** What the strategy went by: a weight, USD, ms, calls or a score, as `reason` says. */
-  score?: number;
+  score: number | undefined;
   reason: string;
 }
 
@@ -42,7 +42,8 @@ export function ranked(strategy: Strategy, chain: readonly Known[], ordering: Or
 
 // Reasons are words that are made once: requests are ordered far more often than anybody reads why.
 const STRATEGIES: Readonly<Record<Strategy, (chain: readonly Known[], ordering: Ordering) => Ranked[]>> = {
-  ordered: (chain) => chain.map(({ deployment, health }) => ({ deployment, health, reason: IN_ORDER })),
+  ordered: (chain) =>
+    chain.map(({ deployment, health }) => ({ deployment, health, score: undefined, reason: IN_ORDER })),
   weighted: (chain, { facts, weights }) =>
     sampled(
       chain.map(({ deployment, health }) => {
@@ -88,7 +89,7 @@ function fastest(chain: readonly Known[], ordering: Ordering): Ranked[] {
     .map((known): Ranked => {
       const { deployment, health } = known;
       const ms = latencyOf(known, stream);
-      if (ms === null) return { deployment, health, reason: UNKNOWN_PACE };
+      if (ms === null) return { deployment, health, score: undefined, reason: UNKNOWN_PACE };
       const reason = observed(health, stream) === null ? "by its expected latency, ms" : "by its median latency, ms";
       return { deployment, health, score: ms, reason };
     })
@@ -118,19 +119,20 @@ function cheapest(chain: readonly Known[], ordering: Ordering): Ranked[] {
   return explored(order, ordering, ({ deployment }) => first.rank !== 0 || (prices.get(deployment) ?? 0) < first.usd);
 }
 
-function pricedAt(known: Known, facts: RouteFacts, slo: number | null): Priced {
-  const { deployment, health } = known;
-  const latencyMs = slo === null ? 0 : (latencyOf(known, facts.stream === true) ?? INFINITE);
+function pricedAt({ deployment, health }: Known, facts: RouteFacts, slo: number | null): Priced {
+  const latencyMs = slo === null ? 0 : (latencyOf({ deployment, health }, facts.stream === true) ?? INFINITE);
   const pace = slo === null || latencyMs <= slo ? 0 : 1;
-  const at = { deployment, health, latencyMs };
   const owned = deployment.capacity === "provisioned";
-  if (owned && health.saturation < 1) return { ...at, rank: pace, usd: 0, score: 0, reason: "paid for already" };
+  if (owned && health.saturation < 1) {
+    return { deployment, health, score: 0, reason: "paid for already", usd: 0, latencyMs, rank: pace };
+  }
   const price = priceAt(deployment.prices, facts.at);
   const own = price === null && deployment.capacity === "self_hosted";
   const usd = own ? 0 : price === null ? INFINITE : usdFor(facts, price);
-  const score = usd === INFINITE ? {} : { score: usd };
-  if (owned) return { ...at, ...score, rank: 2, usd, reason: "its paid capacity is full" };
-  return { ...at, ...score, rank: pace, usd, reason: pace === 1 ? slowWords(latencyMs) : priceWords(usd, own) };
+  const score = usd === INFINITE ? undefined : usd;
+  if (owned) return { deployment, health, score, reason: "its paid capacity is full", usd, latencyMs, rank: 2 };
+  const reason = pace === 1 ? slowWords(latencyMs) : priceWords(usd, own);
+  return { deployment, health, score, reason, usd, latencyMs, rank: pace };
 }
 
 function priceWords(usd: number, own: boolean): string {

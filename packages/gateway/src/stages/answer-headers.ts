@@ -80,8 +80,7 @@ function retirementHeaders({ atMs, announcedMs }: RetirementDay): string[] {
 
 /** The `gateway_metadata` member: as much as the headers say. `cost_usd` is null where the cost is not known. */
 export function metadataOf(served: Served): Record<string, unknown> {
-  const cache = { cache: "bypass", cache_hit: false };
-  if (served.expose === "minimal") return { request_id: served.visit.requestId, ...cache };
+  if (served.expose === "minimal") return { request_id: served.visit.requestId, cache: "bypass", cache_hit: false };
   const { deployment } = served;
   return {
     request_id: served.visit.requestId,
@@ -90,7 +89,8 @@ export function metadataOf(served: Served): Record<string, unknown> {
     model: served.model,
     cost_usd: served.costMicroUsd === null ? null : served.costMicroUsd / 1_000_000,
     latency_ms: served.latencyMs,
-    ...cache,
+    cache: "bypass",
+    cache_hit: false,
     hedged: served.hedged,
     fallback_depth: served.fallbackDepth,
     circuit_state: served.circuit,

@@ -67,7 +67,12 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
   const { visit, call, plan } = work;
   const standing: Standing = {
     deadline: visit.arrivedAt + totalTimeoutMs(call, plan.settings),
-    ...{ hopIndex: 0, attemptsHere: 0, renewed: false, skipped: [], waited: false, forced: false },
+    hopIndex: 0,
+    attemptsHere: 0,
+    renewed: false,
+    skipped: [],
+    waited: false,
+    forced: false,
   };
   for (;;) {
     const hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
@@ -83,7 +88,10 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     const raced = await attempt(plane, work, hop, entry, standing, cancel);
     const { record, outcome } = raced;
     if (outcome.kind === "streaming") return { kind: "stream", record };
-    if (outcome.kind === "reply") return { ...outcome, record };
+    if (outcome.kind === "reply") {
+      const { body, facts, contentType } = outcome;
+      return { kind: "reply", record, body, facts, contentType };
+    }
     const step = await decide(plane, work, raced, standing, cancel);
     if (step.do === "stop") throw lastWord(plane, work, standing);
     if (step.do === "move_on") moveOn(plane, standing);

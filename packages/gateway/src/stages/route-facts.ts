@@ -24,8 +24,14 @@ export function routeFacts(runtime: Runtime, { key, tenant }: Caller, call: Call
   const { platform } = call;
   const { revision } = runtime.snapshot;
   const facts: RouteFacts = {
-    ...{ at, revision, alias: call.alias, operation: call.operation, dialect: call.dialect },
-    ...{ input_tokens: call.inputTokensEstimate, tenant: tenant.name, draw },
+    at,
+    revision,
+    alias: call.alias,
+    operation: call.operation,
+    dialect: call.dialect,
+    input_tokens: call.inputTokensEstimate,
+    tenant: tenant.name,
+    draw,
   };
   if (call.stream) facts.stream = true;
   if (call.needs.size > 0) facts.needs = [...call.needs];

@@ -92,8 +92,13 @@ function planOf(call: Call, facts: RouteFacts, decision: Decision, hops: Readonl
   const countsHere = !speaks(first);
   const { route, rule, settings } = decision;
   return {
-    ...{ route, rule, settings, countsHere, decision, facts },
-    hops: [first, ...(countsHere ? [] : rest.filter(speaks))],
+    route,
+    rule,
+    settings,
+    hops: countsHere || rest.length === 0 ? [first] : [first, ...rest.filter(speaks)],
+    countsHere,
+    decision,
+    facts,
   };
 }
 

@@ -81,9 +81,19 @@ function send(
     plane.clock,
     cancel,
   );
+  // In one literal: an object made by spreading is slow to make, and slow to read for its whole life.
+  const hasty = timeouts.hopMs < fullMs * HASTY_SHARE;
   const record: AttemptRecord = {
-    ...{ hop, attempt, retry, hedge, credential, dropped, writer, dresser, failure: null },
-    grip: { ...grip, hasty: timeouts.hopMs < fullMs * HASTY_SHARE, slow: false },
+    hop,
+    attempt,
+    retry,
+    hedge,
+    credential,
+    dropped,
+    writer,
+    dresser,
+    failure: null,
+    grip: { permit: grip.permit, hold: grip.hold, hasty, slow: false },
   };
   work.lease.attempts.push(record);
   return record;
