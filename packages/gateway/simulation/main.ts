@@ -13,6 +13,7 @@ async function simulate(): Promise<number> {
   const template = await loadTemplate();
   const mutant = options.mutant === null ? null : (MUTANTS[options.mutant] ?? null);
   const started = performance.now();
+  const cpuBefore = process.cpuUsage();
   const counts = { requests: 0, calls: 0, virtualMs: 0 };
   const seen = new Map<string, number>();
   let failed = 0;
@@ -35,7 +36,7 @@ async function simulate(): Promise<number> {
     if (failed >= options.stopAfter) break;
   }
   const ms = performance.now() - started;
-  const cpu = process.cpuUsage();
+  const cpu = process.cpuUsage(cpuBefore);
   console.log(
     `${options.seeds} seeds, ${counts.requests} requests, ${counts.calls} provider calls, ${(counts.virtualMs / 3.6e6).toFixed(1)} virtual hours in ${(ms / 1_000).toFixed(1)} s (${((cpu.user + cpu.system) / 1_000 / options.seeds).toFixed(1)} ms of CPU a seed): ${failed === 0 ? "all promises held" : `${failed} failed`}`,
   );

@@ -29,6 +29,26 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     breaks: "tool results are not repeated after an ambiguous failure",
     body: (body) => Buffer.from(withGateway(body.toString("utf8"), '"retry_after_tool_results":true')),
   },
+  filter_overlooked: {
+    breaks: "no failover of the forbidden kinds",
+    outside({ plane }) {
+      const { transport } = plane;
+      const blurred = (chunk: Buffer): Buffer =>
+        Buffer.from(chunk.toString("latin1").replaceAll(/content.filter(ing)?/g, "something"), "latin1");
+      plane.transport = {
+        retain: (keep) => transport.retain(keep),
+        close: () => transport.close(),
+        send: (request, sink) =>
+          transport.send(request, {
+            onSent: () => sink.onSent(),
+            onHeaders: (status, headers) => sink.onHeaders(status === 400 ? 500 : status, headers),
+            onData: (chunk) => sink.onData(blurred(chunk)),
+            onEnd: () => sink.onEnd(),
+            onError: (kind, message) => sink.onError(kind, message),
+          }),
+      };
+    },
+  },
   settled_twice: {
     breaks: "ledger: settled once",
     outside({ plane }) {
@@ -78,6 +98,15 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   permit_kept: {
     breaks: "no leaks",
     outside: ({ calm }) => bendOutcomes(calm, (outcome) => (outcome.class === "cancelled" ? null : outcome)),
+  },
+  reservation_kept: {
+    breaks: "no leaks",
+    inside({ calm }) {
+      const { state } = calm;
+      const reserve = state.reserve.bind(state);
+      state.reserve = (request) => reserve({ ...request, leaseMs: 24 * 3_600_000 });
+      state.settle = () => {};
+    },
   },
   cooldown_ignored: {
     breaks: "cooldowns are kept",

@@ -179,7 +179,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
   const usersOf = (names: readonly string[]) => deploymentUsers(databasePath, clock, names);
   const alerts = new AlertDesk({ clock, random, transport, log, usersOf }, snapshot);
   closers.push(() => alerts.close());
-  const sharedState = await openState(snapshot.state, { clock, random, log });
+  const sharedState = await openState(snapshot.state, { clock, random, log, patienceMs: waits.storeAnswerMs });
   const calm = buildCalm({ clock, random, state: sharedState, makeHealth: options.makeHealth });
   closers.push(() => calm.close());
   if (options.sheds !== false) closers.push(sampleLoop(clock, (delayMs) => calm.shedder.sample(delayMs)));
@@ -190,7 +190,8 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     build: (config) => buildProvider(config, means),
     tryOut: (provider, tenant) => tryCredential(plane, provider, tenant),
     refetch: async (config) => options.refetchSecrets?.(config),
-    told: (event) => credentialNews({ log, metrics, alerts, calm, credentialRefused: options.credentialRefused }, event),
+    told: (event) =>
+      credentialNews({ log, metrics, alerts, calm, credentialRefused: options.credentialRefused }, event),
   });
   closers.push(() => rings.close());
   const environment = options.environment ?? { get: () => undefined };

@@ -50,7 +50,7 @@ export function buildCalm(parts: CalmParts): Calm {
       followed = snapshot;
       const breakers = breakersOf(snapshot);
       const names = new Set(breakers.keys());
-      health.follow(breakers);
+      health.follow(breakers, longestWindowMs(snapshot));
       hedges.retain(names);
       retryBudget.retain(names);
     },
@@ -73,6 +73,13 @@ function boardOf({ board }: SharedState): SharedBoard {
     lease: (name, ttlMs) => board.lease(name, ttlMs),
     release: (name) => board.release(name),
   };
+}
+
+/** The longest window that a route looks at its deployments over. */
+function longestWindowMs({ routes }: Snapshot): number {
+  let longest = 0;
+  for (const { health } of routes.values()) longest = Math.max(longest, health.windowMs);
+  return longest;
 }
 
 function deploymentsOf(snapshot: Snapshot | null, provider: string): string[] {

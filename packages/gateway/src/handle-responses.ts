@@ -14,9 +14,9 @@ import {
   resourceProtocol,
 } from "./protocols/openai-responses/resource.ts";
 import { attemptTimeouts } from "./resilience/timeouts.ts";
-import { type AttemptRecord, unheld } from "./stages/attempt-record.ts";
 import { idHeaders } from "./stages/answer-headers.ts";
 import { Attempt } from "./stages/attempt.ts";
+import { type AttemptRecord, unheld } from "./stages/attempt-record.ts";
 import { authenticate, type Caller } from "./stages/authenticate.ts";
 import { ClientStream } from "./stages/client-stream.ts";
 import { finalError } from "./stages/final-error.ts";

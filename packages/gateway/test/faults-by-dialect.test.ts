@@ -5,7 +5,7 @@ import { type ClientName, DIALECTS } from "./support/client-dialects.ts";
 import { FAULTS, type Fault, finalTold, type Mode, NOTHING_HEALTHY, type Outcome } from "./support/dialect-faults.ts";
 import { type FaultLog, faultLog } from "./support/fault-log.ts";
 import { CLIENT_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
-import { expectBilled, expectSums, type InvoiceLine, linesById } from "./support/ledger-check.ts";
+import { expectSums, type InvoiceLine, microUsd } from "./support/ledger-check.ts";
 import { wrongError, wrongStreamError } from "./support/matrix-expected.ts";
 import { rowsOf } from "./support/matrix-run.ts";
 
@@ -44,7 +44,8 @@ const HASTY_HOP_MS = 800;
 
 let gateway: TestGateway;
 let log: FaultLog;
-let bill: ReadonlyMap<string, InvoiceLine>;
+/** What was billed for it all. */
+let bill: readonly InvoiceLine[];
 const played = new Map<string, { answer: Seen; row: RequestRecord }>();
 
 beforeAll(async () => {
@@ -82,10 +83,12 @@ function config(): unknown {
     for (const mode of ["json", "stream"]) {
       const name = `${client}-${mode}`;
       deploy(`down-${name}`, "error", LANES[client].own);
-      deploy(`flaps-${name}`, "error?every=2", LANES[client].foreign);
+      deploy(`flaps-${name}`, "error?every=2", LANES[client].own);
+      deploy(`shaky-${name}`, "error?every=2", LANES[client].foreign);
       deploy(`echo-${name}`, "echo", LANES[client].own);
       route(`down-${name}`, [`down-${name}`]);
-      route(`flaps-${name}`, [`flaps-${name}`, `echo-${name}`]);
+      route(`flaps-${name}`, [`flaps-${name}`]);
+      route(`shaky-${name}`, [`shaky-${name}`, `echo-${name}`]);
     }
   }
   return {
@@ -114,7 +117,7 @@ async function playAll(): Promise<void> {
   };
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
   const rows = await rowsOf({ gateway }, answers);
-  bill = linesById(gateway.simulator);
+  bill = gateway.simulator.invoice().lines;
   for (const { id, requestId, answer } of answers) {
     const row = rows.get(requestId);
     if (row) played.set(id, { answer, row });
@@ -130,9 +133,13 @@ function hitsOf(deployment: string): number {
 /** What holds for every row, however its request went. */
 function expectConsistent(row: RequestRecord): void {
   expectSums(row);
-  for (const attempt of row.attempts) {
-    expectBilled(attempt, bill, PRICE);
-    expect(attempt.status === "ok").toBe(attempt.error_class === null);
+  for (const { status, model, error_class: kind, usage, cost_micro_usd: cost } of row.attempts) {
+    expect(status === "ok").toBe(kind === null);
+    expect(cost).toBe(microUsd(usage, PRICE));
+    if (kind !== null) continue;
+    const { input_tokens, output_tokens } = usage;
+    const lines = bill.filter((line) => line.model === model);
+    expect(lines).toMatchObject([{ input_tokens, output_tokens, finished: true }]);
   }
   row.attempts.forEach(({ deployment, retry }, index) => {
     expect(retry).toBe(row.attempts[index - 1]?.deployment === deployment);
@@ -163,7 +170,7 @@ async function expectTold(entry: Case, answer: Seen): Promise<void> {
   else {
     const [least, most] = advice.retryAfterS;
     expect(Number(seconds)).toBeGreaterThanOrEqual(least);
-    expect(Number(seconds)).toBeLessThanOrEqual(most);
+    expect(Number(seconds), `retry-after-ms ${answer.headers.get("retry-after-ms")}`).toBeLessThanOrEqual(most);
     expect(Math.ceil(Number(answer.headers.get("retry-after-ms")) / 1_000)).toBe(Number(seconds));
   }
   if (isVerbatim(entry)) {
@@ -250,42 +257,59 @@ const BY_MODE = CLIENTS.flatMap((client) => (["json", "stream"] as const).map((m
 describe.concurrent("a deployment that goes on failing", () => {
   test.each(BY_MODE)("is no longer asked once its circuit is open: $client, $mode", async ({ client, mode }) => {
     const alias = `down-${client}-${mode}`;
-    const failed = finalTold("provider_error");
-    for (let i = 0; i < 3; i++) {
-      const { answer } = await ask(alias, client, mode);
-      expect(wrongError(client, answer.status, JSON.parse(answer.text), failed)).toBeNull();
-    }
+    for (let i = 0; i < 3; i++) expectFailed(client, await ask(alias, client, mode));
     expect(hitsOf(alias)).toBe(5);
-    const { answer, requestId } = await ask(alias, client, mode);
-    const told = { ...NOTHING_HEALTHY, status: client === "messages" ? 529 : 503 };
-    expect(wrongError(client, answer.status, JSON.parse(answer.text), told)).toBeNull();
-    expect(answer.headers.get("x-should-retry")).not.toBe("false");
-    const seconds = Number(answer.headers.get("retry-after"));
-    expect(seconds).toBeGreaterThan(0);
-    expect(seconds).toBeLessThanOrEqual(30);
+    await expectRefused(client, await ask(alias, client, mode));
     expect(hitsOf(alias)).toBe(5);
-    const row = await gateway.row(requestId);
-    expect(row).toMatchObject({ error_code: "no_healthy_deployment", attempts: [], cost_micro_usd: 0 });
   });
 
-  test.each(BY_MODE)("every other time is left once half have failed: $client, $mode", async ({ client, mode }) => {
-    const name = `${client}-${mode}`;
-    const rows: RequestRecord[] = [];
-    for (let i = 0; i < 6; i++) {
-      const { answer, requestId } = await ask(`flaps-${name}`, client, mode);
-      expectServed({ client, mode }, answer);
-      rows.push(await gateway.row(requestId));
-    }
-    // Its first six calls go well and badly in turn; at the sixth the circuit opens.
-    expect(hitsOf(`flaps-${name}`)).toBe(6);
-    expect(hitsOf(`echo-${name}`)).toBe(3);
-    const ill = [`flaps-${name}`, "provider_error"];
-    const [well, other] = [
-      [`flaps-${name}`, null],
-      [`echo-${name}`, null],
-    ];
-    expect(rows.map(({ attempts }) => attempts.map((one) => [one.deployment, one.error_class]))).toEqual([
-      ...[[well], [ill, well], [ill, well], [ill, other], [other], [other]],
-    ]);
+  test.each(BY_MODE)("every other time is no longer asked either: $client, $mode", async ({ client, mode }) => {
+    const alias = `flaps-${client}-${mode}`;
+    for (let i = 0; i < 3; i++) expectServed({ client, mode }, (await ask(alias, client, mode)).answer);
+    // Half of six calls: nothing is left to retry with.
+    expectFailed(client, await ask(alias, client, mode));
+    await expectRefused(client, await ask(alias, client, mode));
+    expect(hitsOf(alias)).toBe(6);
   });
+
+  test.each(BY_MODE)(
+    "every other time is put behind the one that is well: $client, $mode",
+    async ({ client, mode }) => {
+      const name = `${client}-${mode}`;
+      const rows: RequestRecord[] = [];
+      for (let i = 0; i < 5; i++) {
+        const { answer, requestId } = await ask(`shaky-${name}`, client, mode);
+        expectServed({ client, mode }, answer);
+        rows.push(await gateway.row(requestId));
+      }
+      const well = [`shaky-${name}`, null];
+      const ill = [`shaky-${name}`, "provider_error"];
+      const other = [`echo-${name}`, null];
+      expect(rows.map(({ attempts }) => attempts.map((one) => [one.deployment, one.error_class]))).toEqual([
+        ...[[well], [ill, well], [ill, well], [other], [other]],
+      ]);
+      expect(hitsOf(`shaky-${name}`)).toBe(5);
+      expect(hitsOf(`echo-${name}`)).toBe(2);
+    },
+  );
 });
+
+type Asked = Awaited<ReturnType<typeof ask>>;
+
+function expectFailed(client: Client, { answer }: Asked): void {
+  expect(wrongError(client, answer.status, JSON.parse(answer.text), finalTold("provider_error"))).toBeNull();
+  expect(answer.headers.get("x-should-retry")).toBe("false");
+}
+
+/** Without a call, and with the time at which there may be one again. */
+async function expectRefused(client: Client, { answer, requestId }: Asked): Promise<void> {
+  const told = { ...NOTHING_HEALTHY, status: client === "messages" ? 529 : 503 };
+  expect(wrongError(client, answer.status, JSON.parse(answer.text), told)).toBeNull();
+  expect(answer.headers.get("x-should-retry")).not.toBe("false");
+  const seconds = Number(answer.headers.get("retry-after"));
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThanOrEqual(30);
+  expect(answer.headers.get("retry-after-ms")).toMatch(/^\d+$/);
+  const row = await gateway.row(requestId);
+  expect(row).toMatchObject({ error_code: "no_healthy_deployment", attempts: [], cost_micro_usd: 0 });
+}

@@ -62,18 +62,21 @@ function checkMoments({ visit, calls, attempts }: Case, wrong: Wrong): void {
 /** Nobody shops for a compliant model: what is final is final, also where two calls ran at once. */
 function checkAfterFailures({ attempts, calls, route }: Case, { plan }: Remains, wrong: Wrong): void {
   for (const { row, call } of attempts) {
-    const failed = row.error_class;
-    if (failed === null || failed === "cancelled" || !call?.endedMs) continue;
+    if (!call?.endedMs) continue;
+    // What it was, whatever it was taken for; unless it was cut off before it was.
+    const cutOff = row.error_class === "cancelled" || row.error_class === "timeout";
+    const failed = cutOff ? row.error_class : call.fails;
+    if (failed === null || failed === "cancelled") continue;
     const { retryable, fallOver } = CLASSES[failed];
     // What only a hedge's deployment cannot take is no word on the request; a filter's is.
     if (retryable || fallOver || (row.hedge && failed !== "content_filtered")) continue;
     const { endedMs } = call;
     for (const later of calls.filter(({ startedMs }) => startedMs > endedMs)) {
       if (failed === "context_overflow" && isLarger(plan, route, row.deployment, later.deployment)) continue;
-      wrong(
-        "no failover of the forbidden kinds",
-        `${later.deployment} after ${failed}${route.contextFallback ? " with context_fallback" : ""}`,
+      const windows = [row.deployment, later.deployment].map(
+        (name) => plan.snapshot.deployments.get(name)?.contextWindow,
       );
+      wrong("no failover of the forbidden kinds", `${later.deployment} after ${failed}, windows ${windows.join(", ")}`);
     }
   }
 }

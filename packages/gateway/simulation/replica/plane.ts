@@ -82,6 +82,9 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
       const { inFlight } = metrics.read();
       if (inFlight > 0) left.push(`${inFlight} requests in flight`);
       if (calm.rooms.waiting > 0) left.push(`${calm.rooms.waiting} in line for a place`);
+      for (const deployment of snapshot.deployments.values())
+        for (const ceiling of runtime.ceilings(deployment, null))
+          if (calm.state.used(ceiling) > 0) left.push(`a share of ${ceiling.key}`);
       for (const key of calm.health.keys()) {
         const { inFlight: calls } = calm.health.read(key);
         if (calls > 0) left.push(`${calls} permits of ${key}`);

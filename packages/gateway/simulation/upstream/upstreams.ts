@@ -29,7 +29,7 @@ export interface Asked {
 }
 
 /** What stands in every prompt: whose it is, what it brings about, how long the answer is to be. */
-export const MARK = /#(c[\d.]+)(?:!(\w+))?:(\d+)#/;
+const MARK = /#(c[\d.]+)(?:!(\w+))?:(\d+)#/;
 
 /** Characters of a prompt that one token stands for, as these providers count. */
 const CHARS_PER_TOKEN = 5;

@@ -56,6 +56,8 @@ export class Fleet implements Ticking {
     world.after(killMs + fault.backAfterMs, () => {
       // The next process on the machine finds the spool.
       replica.ledger.adopt();
+      // Two blows may have been one.
+      if (this.#now.get(replica.name) !== replica) return;
       this.#start(replica.name).catch((error: unknown) => this.#parts.findings.add("replicas start", String(error)));
     });
   }

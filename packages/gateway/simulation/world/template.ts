@@ -31,7 +31,7 @@ keys: []
 `;
 
 /** Loads a config's text the way the server does. Throws for one with errors. */
-export async function snapshotOf(text: string): Promise<Snapshot> {
+async function snapshotOf(text: string): Promise<Snapshot> {
   const dir = mkdtempSync(join(tmpdir(), "sluicegate-simulation-"));
   try {
     writeFileSync(join(dir, "sluicegate.yaml"), text);

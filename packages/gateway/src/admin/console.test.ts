@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { anAttempt, aRow } from "../ledger/fixtures/rows.ts";
+import { someFacts } from "../routing/fixtures/config.ts";
 import { KEYS, startControl, type TestControl } from "./fixtures/control.ts";
 import type { ControlParts } from "./parts.ts";
 
@@ -143,6 +144,16 @@ describe("the page", () => {
     expect(text).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
     expect(text).toContain("x&quot;onload=");
     expect(text).toContain("is &lt;odd&gt;");
+  });
+
+  it("says why a request went where it went, to who may see all deployments", async () => {
+    const running = await started();
+    const facts = { ...someFacts({ alias: "fast" }) };
+    running.add(aRow("req_1", { started_at: "2026-11-15T09:30:00.000Z", tenant: "acme", facts }));
+    const seen = await page(running, cookieOf(await login(running, KEYS.admin)));
+    expect(seen).toContain("Routed by chain, ordered: nobody.");
+    expect(seen).toContain("not backup: capability, its provider has no chat endpoint");
+    expect(await page(running, cookieOf(await login(running, KEYS.acme)))).not.toContain("Routed by");
   });
 
   it("is blind to the other tenants for a key of one", async () => {

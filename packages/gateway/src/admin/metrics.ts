@@ -44,6 +44,11 @@ function traffic(reading: MetricsReading): Family[] {
     ),
     counter("failovers_total", "Requests that moved on to another deployment.", [{ value: reading.failovers }]),
     counter("retries_total", "Calls repeated to the same deployment.", [{ value: reading.retries }]),
+    counter(
+      "shadow_rules_total",
+      "Requests that a rule of mode shadow would have decided.",
+      reading.shadows.map(({ rule, count }) => ({ labels: { rule }, value: count })),
+    ),
     counter("hedges_total", "Second calls begun beside one that took long.", [{ value: reading.hedges }]),
     counter(
       "credential_generations_total",

@@ -1,4 +1,5 @@
 import type { ErrorClass } from "@sluicegate/contract";
+import type { Ceiling } from "./ceiling.ts";
 
 /** Where a circuit stands (RES-6). */
 export type Circuit = "closed" | "open" | "half_open";
@@ -23,7 +24,7 @@ export interface HealthFacts {
   ttftP50Ms: number | null;
   /** Calls on their way. */
   inFlight: number;
-  /** How much of its ceilings is used, 0 to 1. */
+  /** How much of its ceilings is used, 0 to 1; 0 where it has none. */
   saturation: number;
   ramp: number;
   /** Slow by its own measure, and not down: it loses preference only. */
@@ -47,5 +48,8 @@ export const UNKNOWN_HEALTH: HealthFacts = Object.freeze({
   degraded: false,
 });
 
-/** Reads a deployment's health by the name it is kept under. Cheap: asked several times a request. */
-export type ReadHealth = (key: string) => HealthFacts;
+/**
+ * Reads a deployment's health by the name it is kept under: its counts over `windowMs` (default: the breaker's own window),
+ * how full its ceilings are. Cheap: asked several times a request.
+ */
+export type ReadHealth = (key: string, windowMs?: number, ceilings?: readonly Ceiling[]) => HealthFacts;

@@ -63,9 +63,13 @@ export const LIMITS = {
   whatIfRowsMax: 100_000,
   whatIfGroupsMax: 1_000,
   whatIfSamplesMax: 10_000,
+  /** How long one answer of the shared store is waited for: a slow one must cost calls no more than a dead one. */
+  storeAnswerMs: 50,
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
 } as const;
 
-/** Times that tests shorten. */
-export type Waits = { readonly [Name in "clientHeadersMs" | "clientBodyMs" | "refusalWindowMs"]: number };
+/** Times that tests shorten, or make longer: a machine that is busy with other tests is no slow store. */
+export type Waits = {
+  readonly [Name in "clientHeadersMs" | "clientBodyMs" | "refusalWindowMs" | "storeAnswerMs"]: number;
+};

@@ -124,6 +124,8 @@ describe("a deployment", () => {
     // Nor does it break a row of failures.
     fail(board, 4);
     first?.done(outcome(null));
+    // The probe and the four.
+    expect(board.read("a").requests).toBe(5);
     fail(board, 1);
     expect(board.read("a")).toMatchObject({ circuit: "open", inFlight: 0 });
   });
@@ -423,12 +425,6 @@ describe("the board", () => {
     for (let i = 0; i < 10_005; i++) call(board, "provider_error", {}, `guest ${i}`);
     expect(board.keys()).toHaveLength(10_000);
     expect(call(board, "provider_error", {}, "one more")).toBeNull();
-  });
-
-  it("shows how full a deployment is", () => {
-    const { board } = oneBoard();
-    board.noteSaturation("a", 0.75);
-    expect(board.read("a").saturation).toBe(0.75);
   });
 
   it("lets a route look at another window than the breaker's", () => {

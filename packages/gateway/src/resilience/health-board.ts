@@ -99,12 +99,6 @@ export class HealthBoard {
     return health ? new CallPermit(this.#settled, health, null) : UNCOUNTED;
   }
 
-  /** How much of a key's ceilings is used, 0 to 1: shown with its health. */
-  noteSaturation(key: string, saturation: number): void {
-    const health = this.#keys.get(key) ?? this.#add(key);
-    if (health) health.saturation = saturation;
-  }
-
   /** The key's credential is another one: the old one's refusals mean nothing any more. */
   credentialChanged(key: string): void {
     const health = this.#keys.get(key);

@@ -41,7 +41,6 @@ export class KeyHealth {
   guarded = false;
   readonly cooldowns: Cooldowns = noCooldowns();
   inFlight = 0;
-  saturation = 0;
   /** Moves with every change of the circuit: calls of an earlier one say nothing about this one. */
   generation = 0;
   /** Moves with every cooldown: calls that were on their way then are no new refusals. */
@@ -214,7 +213,7 @@ export class KeyHealth {
       p95Ms: figures.p95Ms,
       ttftP50Ms: figures.ttftP50Ms,
       inFlight: this.inFlight,
-      saturation: this.saturation,
+      saturation: 0,
       ramp: rampOf(breaker, config, now),
       degraded:
         figures.slow ||

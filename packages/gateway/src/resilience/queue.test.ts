@@ -151,6 +151,27 @@ describe("the waiting room", () => {
     expect(ended.at(-1)).toBe("too late cancelled");
   });
 
+  it("leaves nothing behind at the request of who was let in", async () => {
+    const { room, places, join } = bench();
+    const cancel = new Cancel();
+    let listeners = 0;
+    const onCancel = cancel.onCancel.bind(cancel);
+    cancel.onCancel = (listener) => {
+      listeners++;
+      const forget = onCancel(listener);
+      return () => {
+        listeners--;
+        forget();
+      };
+    };
+    const waiting = join("a", { cancel });
+    expect(listeners).toBe(1);
+    places.free = 1;
+    room.wake("a");
+    await waiting;
+    expect(listeners).toBe(0);
+  });
+
   it("gives back a place that came for one who had left, and the next one gets it", async () => {
     const { clock, room, places, ended, join } = bench();
     let answer = (_: Tried<string>): void => {};

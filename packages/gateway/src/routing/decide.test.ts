@@ -222,11 +222,17 @@ describe("the gates", () => {
 
 describe("health", () => {
   const later = 1_000_000 + 60_000;
+  const failed = (requests: number, failures: number) => ({ requests, failures });
   test.each<[string, Record<string, Partial<HealthFacts>>, string[]]>([
     ["is well", {}, ["a", "b", "c"]],
     ["an open circuit", { a: { circuit: "open", retryAt: later } }, ["b", "c", "a"]],
     ["a probe that is out", { a: { circuit: "half_open", retryAt: later } }, ["b", "c", "a"]],
     ["a probe that is due", { a: { circuit: "open", retryAt: 999_999 } }, ["a", "b", "c"]],
+    [
+      "a probe that is due after many failures",
+      { a: { circuit: "open", retryAt: 1, ...failed(10, 9) } },
+      ["a", "b", "c"],
+    ],
     ["a cooldown", { a: { coolingUntil: later } }, ["b", "c", "a"]],
     ["a cooldown that is over", { a: { coolingUntil: 999_999 } }, ["a", "b", "c"]],
     [

@@ -5,6 +5,7 @@ import type { StreamWriter } from "../protocols/translation.ts";
 import type { CallOutcome, Permit } from "../resilience/permit.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Hold } from "./ceilings.ts";
+import { CHARS_PER_TOKEN } from "./meter.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
 
@@ -87,6 +88,8 @@ function outcomeOf({ attempt, failure }: AttemptRecord, { hasty, slow }: Grip): 
     retryAfterMs: failure?.retryAfterMs ?? null,
     ttftMs: firstOutputAt === null ? null : firstOutputAt - startedAt,
     latencyMs: (endedAt ?? startedAt) - startedAt,
+    // A long answer takes long, and is no slowness.
+    outputTokens: attempt.meter.usage?.output_tokens ?? Math.ceil(attempt.meter.outputChars / CHARS_PER_TOKEN),
     slow,
   };
 }

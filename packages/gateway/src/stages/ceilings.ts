@@ -1,4 +1,5 @@
 import type { Cancel } from "../core/cancel.ts";
+import type { Ceiling } from "../core/ceiling.ts";
 import type { Clock } from "../core/clock.ts";
 import type { OutputEstimates } from "../limits/output-estimate.ts";
 import type { Ticket, Tried, WaitingRoom } from "../resilience/queue.ts";
@@ -74,6 +75,11 @@ export class Ceilings {
   settle({ holder, room }: Hold, usedTokens: number | null): void {
     this.#state.settle({ holder, usedTokens });
     this.#rooms.wake(room);
+  }
+
+  /** How full the fullest of these is, 0 to 1. */
+  used(ceilings: readonly Ceiling[]): number {
+    return ceilings.reduce((most, ceiling) => Math.max(most, this.#state.used(ceiling)), 0);
   }
 
   /** An answer has come to its end: later ones are expected to be as long. */

@@ -8,7 +8,7 @@ import { type AttemptRecord, release } from "./attempt-record.ts";
 import { type Entered, enter, type Skipped } from "./enter.ts";
 import { finalError } from "./final-error.ts";
 import { guardsToolResults, hedgeFor } from "./hedging.ts";
-import { nothingOpen } from "./nothing-open.ts";
+import { nothingOpen, wholeMs } from "./nothing-open.ts";
 import { pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 import { type Raced, race } from "./race.ts";
@@ -81,7 +81,7 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     const entry = entering instanceof Promise ? await entering : entering;
     if (!entry.ok) {
       standing.skipped.push(entry.skipped);
-      if (othersLeft(work, standing)) moveOn(plane, standing);
+      if (othersLeft(work, standing)) moveOn(plane, work, standing);
       else await nothingOpen(plane, work, standing, cancel);
       continue;
     }
@@ -94,7 +94,7 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     }
     const step = await decide(plane, work, raced, standing, cancel);
     if (step.do === "stop") throw lastWord(plane, work, standing);
-    if (step.do === "move_on") moveOn(plane, standing);
+    if (step.do === "move_on") moveOn(plane, work, standing);
     else {
       plane.metrics.retried();
       await pause(plane, visit, step.waitMs, cancel);
@@ -187,32 +187,52 @@ export function lastWord(plane: DataPlane, { call, plan, lease }: Work, { deadli
     return Math.max(0, coolingUntil - now, circuit === "closed" ? 0 : retryAt - now);
   });
   const passed = deadline <= plane.clock.monotonic();
-  return finalError(call, lease.attempts, passed, Math.ceil(Math.min(...soonest)));
+  const soonestMs = Math.min(...soonest);
+  return finalError(call, lease.attempts, passed, soonestMs > 0 ? wholeMs(soonestMs) : null);
 }
 
 /** The first of the later deployments that takes a longer context, where the route lets an overflow go there; -1: none. */
-function roomierAfter({ call, plan }: Work, hopIndex: number): number {
+function roomierAfter(work: Work, hopIndex: number): number {
+  const { call, plan } = work;
   if (!plan.settings.contextFallback) return -1;
   const window = plan.hops[hopIndex]?.deployment.contextWindow ?? call.inputTokensEstimate;
-  return plan.hops.findIndex(({ deployment }, index) => index > hopIndex && (deployment.contextWindow ?? 0) > window);
+  return laterHop(work, hopIndex, ({ deployment }) => (deployment.contextWindow ?? 0) > window);
 }
 
 /** A later deployment of the plan, which the request may go to. */
-function othersLeft({ plan, call }: Work, { hopIndex }: Standing): boolean {
-  return hopIndex + 1 < plan.hops.length && plan.settings.fallback && call.platform.fallback !== false;
+function othersLeft(work: Work, { hopIndex }: Standing): boolean {
+  const { plan, call } = work;
+  return plan.settings.fallback && call.platform.fallback !== false && laterHop(work, hopIndex) !== -1;
 }
 
 /** One of the later deployments is neither open nor cooling. */
-function mayBeCalled({ health, clock }: DataPlane, { plan }: Work, hopIndex: number): boolean {
+function mayBeCalled({ health, clock }: DataPlane, work: Work, hopIndex: number): boolean {
   const now = clock.now();
-  return plan.hops.slice(hopIndex + 1).some((hop) => {
+  const next = laterHop(work, hopIndex, (hop) => {
     const { circuit, retryAt, coolingUntil } = health.read(hop.health);
     return coolingUntil <= now && (circuit === "closed" || (circuit === "open" && retryAt <= now));
   });
+  return next !== -1;
 }
 
-function moveOn({ metrics }: DataPlane, standing: Standing): void {
-  standAt(standing, standing.hopIndex + 1, 0);
+/**
+ * The first of the later deployments that may still be tried and `suits`; -1: none. One that a request comes back to, after it
+ * has waited for one before it, keeps the calls that were made there.
+ */
+function laterHop(work: Work, hopIndex: number, suits: (hop: Hop) => boolean = () => true): number {
+  const { plan } = work;
+  const { attempts } = plan.settings.retries;
+  return plan.hops.findIndex((hop, index) => index > hopIndex && callsTo(work, hop) < attempts && suits(hop));
+}
+
+/** Calls made to a deployment so far. */
+export function callsTo({ lease }: Work, hop: Hop | undefined): number {
+  return lease.attempts.reduce((count, record) => (record.hop === hop ? count + 1 : count), 0);
+}
+
+function moveOn({ metrics }: DataPlane, work: Work, standing: Standing): void {
+  const next = laterHop(work, standing.hopIndex);
+  standAt(standing, next, callsTo(work, work.plan.hops[next]));
   metrics.failedOver();
 }
 

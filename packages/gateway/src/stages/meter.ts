@@ -3,6 +3,9 @@ import type { FinishReason, StreamPart } from "../core/stream-part.ts";
 import type { UpstreamHeaders } from "../core/transport.ts";
 import { mergeUsage } from "../protocols/protocol.ts";
 
+/** Characters a token takes on average, where output has to be estimated. */
+export const CHARS_PER_TOKEN = 4;
+
 /** What was learned of an attempt, for its row. Times are monotonic ms. */
 export interface Meter {
   startedAt: number;

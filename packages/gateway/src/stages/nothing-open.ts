@@ -5,7 +5,7 @@ import { type HopStanding, whenNone } from "../resilience/when-none.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
 import type { Refusal } from "./ceilings.ts";
 import type { Skipped } from "./enter.ts";
-import { lastWord, type Standing, standAt, type Work } from "./execute.ts";
+import { callsTo, lastWord, type Standing, standAt, type Work } from "./execute.ts";
 import { summaryOf } from "./final-error.ts";
 import { pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
@@ -36,19 +36,27 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
     }
     const next = decision.do === "try" ? skipped[decision.index] : soonest(skipped);
     if (!next) throw new Error("a deployment that was not passed over cannot be waited for");
-    const made = lease.attempts.filter(({ hop }) => hop === next.hop).length;
-    standAt(standing, plan.hops.indexOf(next.hop), made);
+    standAt(standing, plan.hops.indexOf(next.hop), callsTo(work, next.hop));
     standing.forced = decision.do === "try";
     return;
   }
   if (skipped.some(({ why }) => why === "late")) throw late(call, lease.attempts);
   if (tried) throw lastWord(plane, work, standing);
   if (inTheWay) throw inTheWay;
+  const retryAfterMs = wholeMs(decision.retryAfterMs);
   throw decision.code === "rate_limit_exceeded"
-    ? limited(skipped, decision.retryAfterMs)
+    ? limited(skipped, retryAfterMs)
     : new GatewayError(decision.code, `no deployment behind ${JSON.stringify(call.alias)} takes calls now`, {
-        retryAfterMs: decision.retryAfterMs,
+        retryAfterMs,
       });
+}
+
+/**
+ * What a client is told to wait, ms. Rounded down: two clocks are read, and a millisecond too much would be a second in
+ * Retry-After; who comes that much too early is kept waiting for it here.
+ */
+export function wholeMs(ms: number): number {
+  return Math.max(1, Math.floor(ms));
 }
 
 /** The one that cools and is the first to be back. */
@@ -66,7 +74,9 @@ function standingOf(plane: DataPlane, { hop, why, retryAt, coolingFor }: Skipped
 /** The ceiling that keeps a call out, the last one that was asked; null: none does. */
 function obstacle(skipped: readonly Skipped[], nowMs: number): GatewayError | null {
   const full = skipped.findLast(({ why }) => why === "full")?.refusal;
-  return full ? fullError(full, Math.ceil(Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs))))) : null;
+  return full
+    ? fullError(full, Math.ceil(Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs)))))
+    : null;
 }
 
 /** No call was made (RES-2): it could not have been answered in time. */

@@ -1,5 +1,6 @@
 import type { Call } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
+import type { Ceiling } from "../core/ceiling.ts";
 import type { HealthFacts } from "../core/health.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import type { RouteFacts } from "../routing/facts.ts";
@@ -60,6 +61,15 @@ async function classified(plane: DataPlane, planning: Planning, { decision }: Pl
 
 function routed(plane: DataPlane, { runtime, visit, caller, call, facts }: Planning): Plan {
   const client: Protocol = visit.protocol;
-  const read = (key: string): HealthFacts => plane.health.read(key);
-  return route(runtime, caller, client, call, facts, read);
+  const plan = route(runtime, caller, client, call, facts, (key, windowMs, ceilings) =>
+    withSaturation(plane, plane.health.read(key, windowMs), ceilings),
+  );
+  if (plan.decision.shadow) for (const { rule } of plan.decision.shadow) plane.metrics.shadowed(rule);
+  return plan;
+}
+
+/** How full a deployment's ceilings are changes with every moment: it is looked up, where there are any. */
+function withSaturation(plane: DataPlane, health: HealthFacts, ceilings: readonly Ceiling[] = []): HealthFacts {
+  if (ceilings.length === 0) return health;
+  return Object.assign({}, health, { saturation: plane.ceilings.used(ceilings) });
 }

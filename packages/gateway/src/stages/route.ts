@@ -61,6 +61,7 @@ export function route(
 ): Plan {
   const asked = { client, call, open: crossingOnDemand(client, call) };
   const hops = new Map<string, Hop>();
+  const windowMs = runtime.snapshot.routes.get(call.alias)?.health.windowMs;
   const decision = decide({
     facts,
     policies: policiesOf(caller),
@@ -77,8 +78,8 @@ export function route(
       return { ok: true, api: protocol.api, lost, fieldNames: fieldNamesOf(client) };
     },
     health(deployment, scored): HealthFacts {
-      const { health: key } = hops.get(deployment.name) ?? keysOf(runtime, caller.tenant.name, deployment);
-      const health = read(key);
+      const { health: key, ceilings } = hops.get(deployment.name) ?? keysOf(runtime, caller.tenant.name, deployment);
+      const health = read(key, windowMs, ceilings);
       if (scored || !isAtEase({ health })) note(facts, deployment.name, health);
       return health;
     },

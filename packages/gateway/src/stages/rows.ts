@@ -7,7 +7,7 @@ import type { AttemptExtras } from "../ledger/layout.ts";
 import type { RouteFacts } from "../routing/facts.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
 import type { Caller } from "./authenticate.ts";
-import type { Meter } from "./meter.ts";
+import { CHARS_PER_TOKEN, type Meter } from "./meter.ts";
 import type { Plan } from "./route.ts";
 import type { Visit } from "./visit.ts";
 
@@ -19,9 +19,6 @@ export interface Known {
   facts?: RouteFacts | undefined;
   plan?: Plan | undefined;
 }
-
-/** Characters a token takes on average, where output has to be estimated. */
-export const CHARS_PER_TOKEN = 4;
 
 /** The ledger row of a request that has just been admitted or refused: status running, nothing used yet. */
 export function requestRow(visit: Visit, { caller, call, plan, ...known }: Known): RequestRow {

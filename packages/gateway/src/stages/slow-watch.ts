@@ -2,7 +2,7 @@ import type { SlowStreamConfig } from "../config/snapshot.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { SlowStreamMeter } from "../resilience/slow-stream.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
-import { CHARS_PER_TOKEN } from "./rows.ts";
+import { CHARS_PER_TOKEN } from "./meter.ts";
 
 /**
  * Watches how fast a committed stream comes (RES-14): one slower than its route wants counts against its deployment, and ends

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { RedisClient } from "./redis-client.ts";
 import type { Script } from "./script.ts";
 import type { Standing } from "./state.ts";
@@ -19,8 +20,6 @@ export interface ScriptCall {
   args: (string | number | Buffer)[];
 }
 
-/** How long one answer is waited for, unless a test says otherwise. */
-const PATIENCE_MS = 50;
 /** Failures in a row, one after the other, that make it a lost one. */
 const FAILURES = 3;
 /** Probes in a row without an answer after which the connection itself is doubted and made anew. */
@@ -42,7 +41,7 @@ export class RedisLink {
   #silent = 0;
 
   /** `onReady`: there is a new connection, and it wants to be probed. */
-  constructor(client: RedisClient, clock: Clock, onReady: () => void, patienceMs = PATIENCE_MS) {
+  constructor(client: RedisClient, clock: Clock, onReady: () => void, patienceMs: number = LIMITS.storeAnswerMs) {
     this.#client = client;
     this.#clock = clock;
     this.#patienceMs = patienceMs;

@@ -15,6 +15,8 @@ export interface Metrics {
   drifted(deployment: string, model: string): boolean;
   failedOver(): void;
   retried(): void;
+  /** A rule of mode shadow would have decided. */
+  shadowed(rule: string): void;
   /** A second attempt was started beside another. */
   hedged(): void;
   /** A new credential of a provider's came into use, or was refused by it. */
@@ -37,6 +39,7 @@ export interface MetricsReading {
   hedges: number;
   credentials: { provider: string; result: string; count: number }[];
   drifts: { deployment: string; count: number }[];
+  shadows: { rule: string; count: number }[];
   attemptFailures: { deployment: string; errorClass: string; count: number }[];
   overhead: { boundsMs: readonly number[]; counts: number[]; sumMs: number };
 }
@@ -56,8 +59,8 @@ export function createMetrics(): Metrics {
   const overhead = new Float64Array(OVERHEAD_BOUNDS_MS.length + 1);
   const byStatus = new Map<string, number>();
   const credentials = new Map<string, { provider: string; result: string; count: number }>();
-  const drifts = new Map<string, number>();
-  const driftsTold = new Set<string>();
+  const shadows = new Map<string, number>();
+  const drifts = driftTally();
   const failures = new Map<string, Map<string, number>>();
   const used = ({ usage, cost_micro_usd }: RequestRow): void => {
     inputTokens += usage.input_tokens;
@@ -86,23 +89,13 @@ export function createMetrics(): Metrics {
       failures.set(deployment, classes);
       classes.set(errorClass, (classes.get(errorClass) ?? 0) + 1);
     },
-    drifted(deployment, model) {
-      drifts.set(deployment, (drifts.get(deployment) ?? 0) + 1);
-      const pair = JSON.stringify([deployment, model]);
-      // What answers is the provider's to name: once there are too many names, none is news any more.
-      if (driftsTold.has(pair) || driftsTold.size >= LIMITS.driftsMax) return false;
-      driftsTold.add(pair);
-      return true;
+    drifted: drifts.count,
+    failedOver: () => void failovers++,
+    retried: () => void retries++,
+    shadowed: (rule) => {
+      shadows.set(rule, (shadows.get(rule) ?? 0) + 1);
     },
-    failedOver: () => {
-      failovers++;
-    },
-    retried: () => {
-      retries++;
-    },
-    hedged: () => {
-      hedges++;
-    },
+    hedged: () => void hedges++,
     credential(provider, result) {
       const key = `${result} ${provider}`;
       const known = credentials.get(key) ?? { provider, result, count: 0 };
@@ -121,11 +114,29 @@ export function createMetrics(): Metrics {
       retries,
       hedges,
       credentials: [...credentials.values()].map((one) => ({ ...one })),
-      drifts: [...drifts].map(([deployment, count]) => ({ deployment, count })),
+      drifts: drifts.read(),
+      shadows: [...shadows].map(([rule, count]) => ({ rule, count })),
       attemptFailures: [...failures].flatMap(([deployment, classes]) =>
         [...classes].map(([errorClass, count]) => ({ deployment, errorClass, count })),
       ),
       overhead: { boundsMs: OVERHEAD_BOUNDS_MS, counts: [...overhead], sumMs: overheadSumMs },
     }),
+  };
+}
+
+/** Counts answers of models that are not pinned, and knows which of them are news. */
+function driftTally(): { count: Metrics["drifted"]; read(): MetricsReading["drifts"] } {
+  const drifts = new Map<string, number>();
+  const told = new Set<string>();
+  return {
+    count(deployment, model) {
+      drifts.set(deployment, (drifts.get(deployment) ?? 0) + 1);
+      const pair = JSON.stringify([deployment, model]);
+      // What answers is the provider's to name: once there are too many names, none is news any more.
+      if (told.has(pair) || told.size >= LIMITS.driftsMax) return false;
+      told.add(pair);
+      return true;
+    },
+    read: () => [...drifts].map(([deployment, count]) => ({ deployment, count })),
   };
 }

@@ -12,7 +12,7 @@ import type {
   Strategy,
   Tenant,
 } from "../../src/config/snapshot.ts";
-import { CAPABILITIES } from "../../src/core/call.ts";
+import { CAPABILITIES, type Capability } from "../../src/core/call.ts";
 import { type HealthFacts, UNKNOWN_HEALTH } from "../../src/core/health.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { aConfig } from "../../src/routing/fixtures/config.ts";
@@ -59,7 +59,10 @@ const deployment = (name: string): fc.Arbitrary<Deployment> =>
         region: mostly<string | null>("eu-west", fc.constantFrom(null, ...REGIONS)),
         capacity: fc.constantFrom("payg" as const, "provisioned" as const, "self_hosted" as const),
         maxOutputTokens: fc.constantFrom(null, 200),
-        capabilities: mostly(CAPABILITIES, fc.subarray(["tools", "json_schema", "n", "logprobs"] as const)),
+        capabilities: mostly<readonly Capability[]>(
+          CAPABILITIES,
+          fc.subarray(["tools", "json_schema", "n", "logprobs"] as const),
+        ),
         contextWindow: mostly(100_000, fc.constantFrom(20, 100)),
         maxClassification: mostly("restricted", fc.constantFrom(...CLASSES)),
         tenants: mostly(TENANTS, fc.subarray(TENANTS)),

@@ -126,7 +126,7 @@ export const FAULTS: readonly Fault[] = [
   ...both("too long a context", "context", final("context_overflow")),
   ...both("a filtered prompt", "filter", final("content_filtered")),
   ...both("an error inside a 200", "error200", inPlace("provider_error")),
-  ...both("an overload inside a 200", "error200?status=503", left("overloaded"), { advice: retryAfter(1, 1) }),
+  ...both("an overload inside a 200", "error200?status=529", left("overloaded"), { advice: retryAfter(1, 1) }),
 ];
 
 const TIMED_OUT: Told = {

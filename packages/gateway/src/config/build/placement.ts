@@ -18,7 +18,7 @@ export interface Placed {
 export type Fault = () => string;
 
 /** Why a deployment may not serve a tenant's request, by its place and permission alone; null: it may. */
-export function placementFault(world: World, tenant: Tenant, deployment: Deployment, placed: Placed): Fault | null {
+function placementFault(world: World, tenant: Tenant, deployment: Deployment, placed: Placed): Fault | null {
   const { classification, residency } = placed;
   const { name, tenants, region, maxClassification: ceiling } = deployment;
   if (deniesDeployment([tenant.models], deployment)) return () => `\`${name}\` is denied to it`;

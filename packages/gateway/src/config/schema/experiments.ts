@@ -46,8 +46,5 @@ export const complexitySchema = z
   })
   .describe("How hard the last user message looks decides what goes first.");
 
-/** Arms as read. */
-export type CanaryInput = z.output<typeof canarySchema>;
-
 /** `complexity` as read. */
 export type ComplexityInput = z.output<typeof complexitySchema>;

@@ -57,6 +57,3 @@ export const queueSchema = z
       .prefault(["concurrency"]),
   })
   .describe("Waiting at a deployment whose limits are reached, before the next of the chain is taken.");
-
-/** A hedge as read. */
-export type HedgeInput = z.output<typeof hedgeSchema>;
