@@ -14,8 +14,6 @@ const TENANTS: Record<string, unknown> = {
   listed: { models: { allow: ["default", "fast"] } },
   denied: { models: { allow: "*", deny: ["fast"] } },
   both: { models: { allow: ["default", "fast"], deny: ["fast"] } },
-  without: { models: { allow: "*", deny: ["deployment:b"] } },
-  novendor: { models: { allow: "*", deny: ["spare/*"] } },
   raw: { models: { allow: ["sim/*"] } },
   exact: { models: { allow: ["deployment:a", "sim/echo"] } },
   rawdenied: { models: { allow: ["default", "sim/*", "deployment:b"], deny: ["sim/long", "deployment:b"] } },
@@ -29,6 +27,8 @@ const KEYS: Record<string, Record<string, unknown>> = {
   wide: { tenant: "listed", models: "*" },
   hollow: { tenant: "nothing", models: "*" },
   bound: { tenant: "apps", application: "bot", team: "red" },
+  without: { tenant: "every", models: { allow: "*", deny: ["deployment:b"] } },
+  novendor: { tenant: "every", models: { allow: "*", deny: ["spare/*"] } },
 };
 
 let gateway: TestGateway;

@@ -156,6 +156,7 @@ beforeAll(async () => {
     `  only-${name}: { chain: [${name}1], retries: { attempts: 1 } }`,
   ]);
   gateway = await startTestGateway({
+    forgives: true,
     log,
     config: `
 providers:${provider("1", first.url)}${provider("2", second.url)}

@@ -16,6 +16,7 @@ let vertex: Upstream;
 beforeAll(async () => {
   vertex = await startUpstream();
   gateway = await startTestGateway({
+    forgives: true,
     config: `
 providers:
   v: { kind: vertex, base_url: '${vertex.url}', project: p-1, location: europe-west4, api_key: vertex-key }

@@ -30,7 +30,12 @@ export function checkAttempts(one: Case, remains: Remains): void {
   checkMoments(one, wrong);
   checkAfterFailures(one, remains, wrong);
   if (attempts.some(({ row }) => row.hedge)) checkHedge(one, wrong);
-  else checkSteps(one, wrong, (name, untilMs) => isSpotless(remains.upstreams.invoice.lines, name, untilMs));
+  else
+    checkSteps(
+      one,
+      wrong,
+      (name, untilMs) => isFree(name, remains) && isSpotless(remains.upstreams.invoice.lines, name, untilMs),
+    );
   if (one.spec.platform["side_effecting"] === true && calls.length > 1)
     wrong("side effects happen once", `${calls.length} calls`);
 }
@@ -85,6 +90,13 @@ function isLarger({ snapshot }: Remains["plan"], route: Route, from: string, to:
   // One whose window is not known is no larger one, and any that is known may be.
   const window = (name: string): number => snapshot.deployments.get(name)?.contextWindow ?? 0;
   return route.contextFallback && window(to) > window(from);
+}
+
+/** Nothing is ever full there. */
+function isFree(deployment: string, { plan }: Remains): boolean {
+  const { deployments, providers } = plan.snapshot;
+  const config = deployments.get(deployment);
+  return config?.limits === undefined && providers.get(config?.provider ?? "")?.limits === undefined;
 }
 
 /** It has not failed anybody up to then: there is no reason to keep away from it. */
