@@ -12,7 +12,7 @@ import { countHere } from "./stages/count-here.ts";
 import { execute } from "./stages/execute.ts";
 import { plan as makePlan } from "./stages/plan.ts";
 import type { DataPlane } from "./stages/plane.ts";
-import { type IdempotentRun, replay } from "./stages/replay.ts";
+import { type IdempotentRun, idempotencyKey, replay } from "./stages/replay.ts";
 import { respond } from "./stages/respond.ts";
 import { routeFacts } from "./stages/route-facts.ts";
 import { requestRow } from "./stages/rows.ts";
@@ -51,7 +51,8 @@ export async function handleRequest(
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
     // Wire → call; the raw bytes stay at hand.
     ending.call = protocol.decodeRequest({ raw, header, path });
-    // What routing looks at is on the row, whatever becomes of the request.
+    const keyed = idempotencyKey(exchange) !== null;
+    // What routing looks at is on the row, whatever becomes of the request: what no config could change is refused before.
     ending.facts = routeFacts(runtime, ending.caller, ending.call, { at: clock.now(), draw: plane.random.float() });
     // May they use this alias, and is what must be said said? Before anything is spent.
     authorize(snapshot, ending.caller, ending.call);
@@ -59,7 +60,7 @@ export async function handleRequest(
     shed(plane, ending.call);
     // The same key again: the same answer, joined in flight or replayed.
     const asking = { visit, runtime, caller: ending.caller, call: ending.call };
-    const first = exchange.header(HEADERS.idempotencyKey) ? await replay(plane, exchange, asking) : null;
+    const first = keyed ? await replay(plane, exchange, asking) : null;
     if (first === "replayed") {
       ending.lease = { row: requestRow(visit, ending), attempts: [] };
       return;

@@ -21,6 +21,7 @@ const DEPLOYMENTS: Record<string, { model: string; more?: Record<string, unknown
   "one-2": { model: "slow?first_token=600ms&tag=one2", more: { limits: { concurrency: 1 } } },
   few: { model: "echo?tag=few", more: { limits: { rpm: 2 } } },
   small: { model: "echo?tag=small", more: { limits: { tpm: 600 } } },
+  roomier: { model: "echo?tag=roomier", more: { limits: { rpm: 1, tpm: 100_000 } } },
   late: { model: "error?status=500&latency=300ms&tag=late" },
   patient: { model: "echo?tag=patient", more: { expected_latency: "800ms" } },
   narrow: { model: "context?tag=narrow", more: { context_window: 8_000 } },
@@ -47,6 +48,7 @@ const ROUTES: Record<string, { chain: string[] } & Record<string, unknown>> = {
   crowded: { chain: ["one-2"], queue: { max_wait: "50ms" } },
   few: { chain: ["few"] },
   "few-overflow": { chain: ["few", "echo"] },
+  "roomier-first": { chain: ["roomier", "small"] },
   small: { chain: ["small"] },
   budget: { chain: ["late", "patient"] },
   roomy: { chain: ["narrow", "narrow-2", "wide"], context_fallback: true },
@@ -104,6 +106,7 @@ describe("a circuit", () => {
     const asked = hits("alone");
     expect(asked).toBe(5);
     const refused = await ask("alone");
+    expect(errorIn(refused).message).toBe('no deployment behind "alone" takes calls now: alone (its circuit is open)');
     expect(refused.status).toBe(503);
     expect(errorIn(refused)).toMatchObject({ code: "no_healthy_deployment", type: "service_unavailable" });
     const seconds = Number(refused.headers.get("retry-after"));
@@ -293,6 +296,15 @@ describe("a ceiling", () => {
       scope: "deployment:small",
       dimension: "tokens",
     });
+  });
+
+  test("that is only reached says when to ask again, though one behind it could never hold the input", async () => {
+    const long = { messages: [{ role: "user", content: "word ".repeat(2_000) }] };
+    expect((await ask("roomier-first", long)).status).toBe(200);
+    const refused = await ask("roomier-first", long);
+    expect(refused.status).toBe(429);
+    expect(errorIn(refused)).toMatchObject({ scope: "deployment:roomier", dimension: "requests" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
   test("of tokens gives back what was not used", async () => {

@@ -83,6 +83,11 @@ test("a failure is not remembered", async () => {
   expect(again.headers.get("idempotent-replayed")).toBeNull();
 });
 
-test("a key that is too long is a 400", async () => {
-  expect(await errorOf(await post("k".repeat(256), body("default")))).toMatchObject({ code: "invalid_request" });
+test("a key that is too long is a 400, which no other config could make a call", async () => {
+  const refused = await post("k".repeat(256), body("default"));
+  expect(await errorOf(refused)).toMatchObject({ code: "invalid_request", param: "idempotency-key" });
+  expect(await gateway.row(refused.headers.get("x-request-id") ?? "")).toMatchObject({
+    status: "refused",
+    facts: null,
+  });
 });

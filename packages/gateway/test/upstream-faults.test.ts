@@ -137,7 +137,7 @@ const FAULTS: Fault[] = [
     chained: { hits: 1, moves: true },
     alone: { ...OVERLOADED, hits: 1, shouldRetry: "true", retryAfter: { least: 60, most: 60 } },
   },
-  { name: "429", model: "leak429", ...leftAtOnce("rate_limited", { ...LIMITED, ...after(1, 1) }) },
+  { name: "429", model: "leak429", ...leftAtOnce("rate_limited", { ...LIMITED, ...after(1, 2) }) },
   {
     name: "429 with Retry-After in ms",
     model: "error?status=429&retry_after_ms=20",

@@ -55,6 +55,8 @@ class RemoteState implements SharedState {
   readonly #shared: SharedState;
   readonly #alone: LocalCeilings;
   readonly #holds = new Map<string, { request: ReserveRequest; draws: Draw[] }>();
+  /** When the last of what is on its way arrives: over one connection, everything comes in its order. */
+  readonly #lastMs = { there: 0, back: 0 };
   /** Told when the store is back. */
   #unsent: (() => void)[] = [];
 
@@ -106,21 +108,28 @@ class RemoteState implements SharedState {
   #ask<T>(act: () => T | Promise<T>): Promise<T | null> {
     if (this.#store.lost) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
-      this.#clock.after(this.#store.wayMs(), () => {
+      this.#clock.after(this.#wayMs("there"), () => {
         if (this.#store.lost) return resolve(null);
-        Promise.resolve(act()).then((answer) => this.#clock.after(this.#store.wayMs(), () => resolve(answer)), reject);
+        Promise.resolve(act()).then((answer) => this.#clock.after(this.#wayMs("back"), () => resolve(answer)), reject);
       });
     });
   }
 
   /** One way, sent again when the store is back. */
   #send(act: () => void): void {
-    this.#clock.after(this.#store.wayMs(), () => {
+    this.#clock.after(this.#wayMs("there"), () => {
       if (this.#store.lost) {
         this.#unsent.push(act);
         if (this.#unsent.length === 1) this.#look();
       } else act();
     });
+  }
+
+  #wayMs(direction: "there" | "back"): number {
+    const now = this.#clock.monotonic();
+    const atMs = Math.max(now + this.#store.wayMs(), this.#lastMs[direction]);
+    this.#lastMs[direction] = atMs;
+    return atMs - now;
   }
 
   #look(): void {
@@ -133,7 +142,7 @@ class RemoteState implements SharedState {
   }
 
   #hear(act: () => void): void {
-    this.#clock.after(this.#store.wayMs(), act);
+    this.#clock.after(this.#wayMs("back"), act);
   }
 
   #claimAlone(): Claim {

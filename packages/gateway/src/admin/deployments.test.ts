@@ -142,6 +142,14 @@ describe("circuits", () => {
     expect(board.keys()).toEqual([]);
   });
 
+  it("refuse a body that is not sent as JSON, and say how to", async () => {
+    const { get } = await started();
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const answer = await get(circuit("backup", "open"), KEYS.admin, { method: "POST", headers, body: '{"for":"5m"}' });
+    const { error } = (await answer.json()) as { error: { message: string } };
+    expect([answer.status, error.message]).toEqual([400, expect.stringContaining("content-type: application/json")]);
+  });
+
   it("are an operator's to set, a viewer's to see, and nothing for a key of one tenant", async () => {
     const { get, board } = await started();
     for (const [key, statuses] of [

@@ -2,7 +2,7 @@ import type { RequestRecord } from "@sluicegate/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { didYouMean } from "../config/nearest.ts";
-import type { Deployment, KeyEntry } from "../config/snapshot.ts";
+import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { HealthFacts } from "../core/health.ts";
 import { isRouteFacts } from "../routing/facts.ts";
@@ -61,13 +61,18 @@ function hypothetical(parts: ControlParts, principal: Principal, asked: ExplainB
   const { routing, clock } = parts;
   const runtime = routing.runtime();
   const key = asked.key_id === undefined ? null : keyNamed(parts, asked.key_id);
-  const tenant = tenantScope(principal, key?.tenant ?? asked.tenant);
+  const tenant = tenantScope(principal, key?.tenant ?? asked.tenant ?? onlyTenant(runtime.snapshot));
   if (tenant === undefined) {
     throw new GatewayError("invalid_request", "tenant is missing; send tenant or key_id", { param: "tenant" });
   }
   const facts = hypotheticalFacts(runtime.snapshot, { ...ofKey(key), ...asked }, tenant, clock.now());
   const health = (deployment: Deployment): HealthFacts => routing.health(keysOf(runtime, tenant, deployment).health);
   return explanation(runtime, { facts, key, recorded: false, health });
+}
+
+/** Where there is one tenant, it is meant. */
+function onlyTenant({ tenants }: Snapshot): string | undefined {
+  return tenants.size === 1 ? [...tenants.keys()][0] : undefined;
 }
 
 function keyNamed({ routing, snapshot }: ControlParts, id: string): KeyEntry {

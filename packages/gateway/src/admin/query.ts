@@ -10,6 +10,10 @@ export function readQuery<T extends z.ZodObject>(schema: T, query: unknown): z.o
 /** A JSON body, the same; none is an empty one. */
 export function readBody<T extends z.ZodObject>(schema: T, body: unknown): z.output<T> {
   const given = body ?? {};
+  // What curl says of a body that it is not told the type of.
+  if (given instanceof URLSearchParams) {
+    throw new GatewayError("invalid_request", "the body must be JSON: send it with content-type: application/json");
+  }
   if (typeof given === "object" && !Array.isArray(given)) return readMembers(schema, given, "field");
   throw new GatewayError("invalid_request", "the body must be a JSON object");
 }

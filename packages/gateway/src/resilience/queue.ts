@@ -7,11 +7,13 @@ const LOOK_MS_MIN = 20;
 const LOOK_MS_MAX = 1_000;
 const RANK: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
 
-/** What a try for a place comes to; `retryAfterMs`: when there may be one. */
-export type Tried<T> = { ok: true; value: T } | { ok: false; retryAfterMs: number };
+/** What a try for a place comes to; `retryAfterMs`: when there may be one; `final`: this request does not wait for it. */
+export type Tried<T> = { ok: true; value: T } | { ok: false; retryAfterMs: number; final?: boolean };
 
 /** How waiting ended. */
-export type Waited<T> = { ok: true; value: T } | { ok: false; why: "full" | "pushed_out" | "deadline" | "cancelled" };
+export type Waited<T> =
+  | { ok: true; value: T }
+  | { ok: false; why: "full" | "pushed_out" | "deadline" | "cancelled" | "refused" };
 
 /** What one request brings to the queue. */
 export interface Ticket<T> {
@@ -159,6 +161,7 @@ export class WaitingRoom {
   /** Whether the next one may try as well. */
   #settle(key: string, line: Line, head: Waiter, tried: Tried<unknown>): boolean {
     if (!tried.ok) {
+      if (tried.final) head.end({ ok: false, why: "refused" });
       this.#lookAfter(key, line, tried.retryAfterMs);
       return head.over;
     }

@@ -20,7 +20,10 @@ export function arranged(input: DecideInput, way: Way): Kept[] {
   }
   const { facts } = input;
   const scored = strategy !== "ordered" && strategy !== "weighted";
-  const known = kept.map((deployment) => ({ deployment, health: input.health(deployment, scored) }));
+  const known = kept.map((deployment) => ({
+    deployment,
+    health: input.health(deployment, scored, settings.health.windowMs),
+  }));
   const key = affinityKey(affinity, facts);
   // Whose caller wants no fallback wants the first as it is written, or nothing.
   const isFixed = !settings.fallback || facts.fallback === false;

@@ -165,6 +165,31 @@ describe("complexity", () => {
     expect(found).toMatchObject({ route: "main", chain: ["a", "b"], complexity: { verdict: "cheap", to: "main" } });
   });
 
+  test("is no way around a tenant's own chain at the other alias", () => {
+    const small = aRoute("small", ["d"], { tenantOverrides: new Map([["acme", ["b"]]]) });
+    const main = aRoute("main", ["a", "b"], { complexity: complexity() });
+    const found = decided({ complexity: complexity() }, { last_message_chars: 1 }, { routes: [main, small] });
+    expect(found).toMatchObject({ route: "small", rule: "override", chain: ["b"], complexity: { to: "small" } });
+    const facts = { last_message_chars: 1, tenant: "other" };
+    const others = decided({}, facts, { routes: [main, small], tenants: [aTenant("other")] });
+    expect(others).toMatchObject({ route: "small", rule: "chain", chain: ["d"] });
+  });
+
+  test("counts failures over the window of the route that serves", () => {
+    const health = { errorCeiling: 0.1, windowMs: 7_000 };
+    const routes = [aRoute("main", ["a"], { complexity: complexity() }), aRoute("small", ["d", "b"], { health })];
+    const asked: number[] = [];
+    const input = anInput(configOf({}, { routes }), someFacts({ last_message_chars: 1 }));
+    decide({
+      ...input,
+      health(one, scored, windowMs) {
+        asked.push(windowMs);
+        return input.health(one, scored, windowMs);
+      },
+    });
+    expect(asked).toEqual([7_000, 7_000]);
+  });
+
   test("is for the conversations that are in no arm", () => {
     const canary = [{ deployment: "next", percent: 100, variant: "next", flag: null }];
     const found = decided({ complexity: complexity(), canary }, { last_message_chars: 1 });

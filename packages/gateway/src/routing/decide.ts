@@ -53,10 +53,18 @@ function wayOf(input: DecideInput, placement: Placement, notes: Notes): Way {
     const names = [rawName(snapshot, facts.alias)];
     return plainWay(input, placement, { route: facts.alias, rule: "raw", settings: snapshot.rawRoute, names });
   }
+  return (
+    overrideOf(input, placement, route) ??
+    ruledWay(input, placement, route, notes) ??
+    chainWay(input, placement, route, notes)
+  );
+}
+
+/** The tenant's own chain at an alias: nothing outside of it serves the tenant there. Null: it has none. */
+function overrideOf(input: DecideInput, placement: Placement, route: Route): Way | null {
   const { alias, tenantOverrides } = route;
-  const own = tenantOverrides.size > 0 ? tenantOverrides.get(facts.tenant) : undefined;
-  if (own) return plainWay(input, placement, { route: alias, rule: "override", settings: route, names: own });
-  return ruledWay(input, placement, route, notes) ?? chainWay(input, placement, route, notes);
+  const names = tenantOverrides.size > 0 ? tenantOverrides.get(input.facts.tenant) : undefined;
+  return names ? plainWay(input, placement, { route: alias, rule: "override", settings: route, names }) : null;
 }
 
 interface Wanted {
@@ -118,7 +126,14 @@ function chainWay(input: DecideInput, placement: Placement, route: Route, notes:
   const open = branch.kind === "deployment" || (target && denialOf(input.policies, branch.name, false) === null);
   notes.complexity = { ...seen, to: open ? branch.name : route.alias };
   if (!open) return ownWay(input, placement, route, null);
-  if (target) return trialOf(input, placement, target) ?? ownWay(input, placement, target, null);
+  if (target) {
+    // Whoever has a chain of its own there gets it, as if it had asked for that alias.
+    return (
+      overrideOf(input, placement, target) ??
+      trialOf(input, placement, target) ??
+      ownWay(input, placement, target, null)
+    );
+  }
   return ownWay(input, placement, route, { deployment: branch.name, reason: `the ${seen.verdict} one` });
 }
 

@@ -29,8 +29,11 @@ export interface DecideInput {
   /** A deployment by its name, also one that no config lists. */
   deployment(name: string): Deployment | undefined;
   reach(deployment: Deployment): Reach;
-  /** Asked only where there is something to order. `scored`: the numbers count too; otherwise only what is wrong does. */
-  health(deployment: Deployment, scored: boolean): HealthFacts;
+  /**
+   * Asked only where there is something to order. `scored`: the numbers count too; otherwise only what is wrong does.
+   * `windowMs`: the time over which the route that serves counts failures.
+   */
+  health(deployment: Deployment, scored: boolean, windowMs: number): HealthFacts;
 }
 
 /** A deployment that a request may go to. */

@@ -40,6 +40,7 @@ export class Ceilings {
   readonly #state: SharedState;
   readonly #outputs: OutputEstimates;
   readonly #rooms: WaitingRoom;
+  #taken = 0;
 
   constructor(parts: { clock: Clock; state: SharedState; outputs: OutputEstimates; rooms: WaitingRoom }) {
     this.#clock = parts.clock;
@@ -52,12 +53,13 @@ export class Ceilings {
   async take(work: Work, hop: Hop, cancel: Cancel): Promise<Hold | Refusal> {
     const { call, lease, visit, plan } = work;
     const request: ReserveRequest = {
-      holder: `${visit.requestId}:${lease.attempts.length + 1}`,
+      // One a reservation: a place that comes when its request has gone elsewhere is given back by itself.
+      holder: `${visit.requestId}:${++this.#taken}`,
       tenant: lease.row.tenant,
       tokens: call.inputTokensEstimate + this.#outputTokens(hop, call),
       inputTokens: call.inputTokensEstimate,
       ceilings: hop.ceilings,
-      leaseMs: plan.settings.timeouts.streamMaxMs + LEASE_SLACK_MS,
+      leaseMs: Math.max(plan.settings.timeouts.streamMaxMs, totalTimeoutMs(call, plan.settings)) + LEASE_SLACK_MS,
     };
     const room = hop.ceilings[0]?.key ?? "";
     const { on } = plan.settings.queue;
@@ -66,8 +68,7 @@ export class Ceilings {
     const isBehind = queues && on.includes("concurrency") && this.#rooms.depth(room) > 0;
     const first = isBehind ? null : await this.#state.reserve(request);
     if (first?.ok) return { holder: request.holder, room };
-    if (first && !(queues && on.includes(first.dimension === "concurrency" ? "concurrency" : "rate"))) return first;
-    if (first?.tooLarge === true) return first;
+    if (first && !(queues && isWaitedFor(first, on))) return first;
     return this.#wait(work, room, request, first, cancel);
   }
 
@@ -100,7 +101,7 @@ export class Ceilings {
     refused: Refusal | null,
     cancel: Cancel,
   ): Promise<Hold | Refusal> {
-    const { maxWaitMs, maxDepth } = plan.settings.queue;
+    const { maxWaitMs, maxDepth, on } = plan.settings.queue;
     const began = this.#clock.monotonic();
     const ticket: Ticket<Hold> = {
       priority: call.platform.priority ?? "normal",
@@ -116,7 +117,7 @@ export class Ceilings {
     const tried = (answer: ReserveResult): Tried<Hold> => {
       if (answer.ok) return { ok: true, value: { holder: request.holder, room } };
       last = answer;
-      return answer;
+      return { ok: false, retryAfterMs: answer.retryAfterMs, final: !isWaitedFor(answer, on) };
     };
     const waited = await this.#rooms.wait(room, ticket, last?.retryAfterMs ?? 0, cancel);
     visit.waitedMs += this.#clock.monotonic() - began;
@@ -124,6 +125,11 @@ export class Ceilings {
     if (waited.why === "cancelled") throw clientLeft();
     return last ?? { ok: false, scope: scopeOf(request), dimension: "concurrency", retryAfterMs: FULL_MS };
   }
+}
+
+/** Whether a route waits for what is full here, and waiting helps. */
+function isWaitedFor({ dimension, tooLarge }: Refusal, on: Work["plan"]["settings"]["queue"]["on"]): boolean {
+  return tooLarge !== true && on.includes(dimension === "concurrency" ? "concurrency" : "rate");
 }
 
 function scopeOf({ ceilings }: ReserveRequest): string {

@@ -74,18 +74,22 @@ async function askModel(plane: DataPlane, doubt: Doubt, alias: string, cancel: C
     if (permit instanceof Promise) void permit.then((late) => late.ok && late.done(UNUSED));
     return null;
   }
-  const answer = await callForSelf(plane, {
-    ...{ purpose: "classifier", tenant: caller.tenant.name, parent: visit.requestId },
-    ...{ deployment: hop.deployment, provider: hop.provider, pool: hop.pool, timeoutMs: budgetMs, cancel },
-    small: { client: openaiChat, call, protocol: hop.protocol, crossing },
-  });
-  const failure = answer?.failure ?? null;
-  // Its time is the request's, and shorter than a model's own.
-  const neutral = answer === null || failure?.class === "timeout" || failure?.class === "cancelled";
-  permit.done({
-    ...{ class: failure?.class ?? null, neutral, retryAfterMs: failure?.retryAfterMs ?? null, ttftMs: null },
-    latencyMs: answer?.latencyMs ?? 0,
-  });
+  let answer: OwnAnswer | null = null;
+  try {
+    answer = await callForSelf(plane, {
+      ...{ purpose: "classifier", tenant: caller.tenant.name, parent: visit.requestId },
+      ...{ deployment: hop.deployment, provider: hop.provider, pool: hop.pool, timeoutMs: budgetMs, cancel },
+      small: { client: openaiChat, call, protocol: hop.protocol, crossing },
+    });
+  } finally {
+    const failure = answer?.failure ?? null;
+    // Its time is the request's, and shorter than a model's own.
+    const neutral = answer === null || failure?.class === "timeout" || failure?.class === "cancelled";
+    permit.done({
+      ...{ class: failure?.class ?? null, neutral, retryAfterMs: failure?.retryAfterMs ?? null, ttftMs: null },
+      latencyMs: answer?.latencyMs ?? 0,
+    });
+  }
   return answer && scoreIn(answer, hop, call);
 }
 

@@ -14,7 +14,7 @@ export type Entered = { ok: true; grip: Pick<Grip, "permit" | "hold"> };
 /** Why a deployment was passed over. */
 export interface Skipped {
   hop: Hop;
-  /** late: it is expected to take longer than is left of the latency budget; full: a ceiling of its own. */
+  /** late: no time is left, or less of the latency budget than it is expected to take; full: a ceiling of its own. */
   why: "late" | "open" | "cooling" | "full";
   /** When it may be called again, epoch ms. */
   retryAt: number;
@@ -38,7 +38,7 @@ export function enter(
   standing: Standing,
   cancel: Cancel,
 ): Entry | Promise<Entry> {
-  if (isLate(plane, work, hop)) return skip(hop, { why: "late" });
+  if (standing.deadline <= plane.clock.monotonic() || isLate(plane, work, hop)) return skip(hop, { why: "late" });
   const permit = standing.forced ? plane.health.pass(hop.health) : plane.health.permit(hop.health);
   if (!(permit instanceof Promise)) {
     if (!permit.ok) return skip(hop, permit);

@@ -1,15 +1,17 @@
 import type { Call, ReplyFacts } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import { CLASSES, type GatewayError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import { NEVER_MS } from "../resilience/bounds.ts";
 import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { totalTimeoutMs } from "../resilience/timeouts.ts";
 import type { Lease } from "./admit.ts";
 import { type AttemptRecord, release } from "./attempt-record.ts";
 import { type Entered, enter, type Skipped } from "./enter.ts";
 import { finalError } from "./final-error.ts";
-import { guardsToolResults, hedgeFor } from "./hedging.ts";
+import { guardsToolResults, hasMoreRoom, hedgeFor } from "./hedging.ts";
 import { nothingOpen, wholeMs } from "./nothing-open.ts";
-import { pause } from "./pause.ts";
+import { LATE_MS, pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 import { type Raced, race } from "./race.ts";
 import { renewal } from "./renewal.ts";
@@ -97,7 +99,8 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     if (step.do === "move_on") moveOn(plane, work, standing);
     else {
       plane.metrics.retried();
-      await pause(plane, visit, step.waitMs, cancel);
+      const { failure } = record;
+      await pause(plane, visit, step.waitMs + (failure?.retryAfterMs ? LATE_MS : 0), cancel);
     }
   }
 }
@@ -175,8 +178,9 @@ async function decide(
   // Those in between have no more room than this one.
   if (roomier !== -1) standing.hopIndex = roomier - 1;
   // None of the others takes a call at this moment; one of them may before the deadline.
-  const mayRecover = step.do === "stop" && others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
-  return mayRecover ? { do: "move_on" } : step;
+  const mayRecover = others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
+  const callsLeft = lease.attempts.length < LIMITS.attemptsMax;
+  return step.do === "stop" && mayRecover && callsLeft ? { do: "move_on" } : step;
 }
 
 /** What the client is told when nothing is left to try. */
@@ -184,19 +188,21 @@ export function lastWord(plane: DataPlane, { call, plan, lease }: Work, { deadli
   const now = plane.clock.now();
   const soonest = plan.hops.map(({ health: key }) => {
     const { circuit, retryAt, coolingUntil } = plane.health.read(key);
-    return Math.max(0, coolingUntil - now, circuit === "closed" ? 0 : retryAt - now);
+    const at = Math.max(coolingUntil, circuit === "closed" ? 0 : retryAt);
+    return at < NEVER_MS ? Math.max(0, at - now) : Number.POSITIVE_INFINITY;
   });
   const passed = deadline <= plane.clock.monotonic();
   const soonestMs = Math.min(...soonest);
-  return finalError(call, lease.attempts, passed, soonestMs > 0 ? wholeMs(soonestMs) : null);
+  const isKnown = soonestMs > 0 && Number.isFinite(soonestMs);
+  return finalError(call, lease.attempts, passed, isKnown ? wholeMs(soonestMs) : null);
 }
 
 /** The first of the later deployments that takes a longer context, where the route lets an overflow go there; -1: none. */
 function roomierAfter(work: Work, hopIndex: number): number {
   const { call, plan } = work;
   if (!plan.settings.contextFallback) return -1;
-  const window = plan.hops[hopIndex]?.deployment.contextWindow ?? call.inputTokensEstimate;
-  return laterHop(work, hopIndex, ({ deployment }) => (deployment.contextWindow ?? 0) > window);
+  const from = plan.hops[hopIndex]?.deployment;
+  return laterHop(work, hopIndex, ({ deployment }) => hasMoreRoom(call, from, deployment));
 }
 
 /** A later deployment of the plan, which the request may go to. */
@@ -236,7 +242,7 @@ function moveOn({ metrics }: DataPlane, work: Work, standing: Standing): void {
   metrics.failedOver();
 }
 
-/** The request stands at another deployment of its plan. */
+/** The request stands at another deployment of its plan. What was to be tried by force was the one before it. */
 export function standAt(standing: Standing, hopIndex: number, attemptsHere: number): void {
-  Object.assign(standing, { hopIndex, attemptsHere, renewed: false });
+  Object.assign(standing, { hopIndex, attemptsHere, renewed: false, forced: false });
 }

@@ -1,11 +1,14 @@
 import type { HedgeConfig } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
+import { LIMITS } from "../core/limits.ts";
 import { hedgeDelayMs } from "../resilience/hedge.ts";
+import type { AttemptRecord } from "./attempt-record.ts";
 import { enter, giveBack } from "./enter.ts";
 import { type Standing, standAt, type Work } from "./execute.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Second } from "./race.ts";
+import type { Hop } from "./route.ts";
 import { startAttempt } from "./start-attempt.ts";
 
 /** What a request gets that asks for a hedge on a route without settings of its own. */
@@ -21,7 +24,8 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
   if (call.platform.hedge === false) return null;
   const config = settings.hedge ?? (call.platform.hedge === true ? ASKED : null);
   if (!config || !mayBeDoubled(call) || lease.attempts.some((record) => record.hedge)) return null;
-  if (!settings.fallback || call.platform.fallback === false) return null;
+  if (!settings.fallback || call.platform.fallback === false || lease.attempts.length >= LIMITS.attemptsMax)
+    return null;
   const index = standing.hopIndex + 1;
   const next = plan.hops[index];
   const first = plan.hops[standing.hopIndex];
@@ -32,32 +36,49 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
   if (afterMs === null) return null;
   return {
     afterMs,
+    takesOverflow: settings.contextFallback && hasMoreRoom(call, first.deployment, next.deployment),
     async start(isOver) {
-      if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
-      // It waits for nobody: a hedge that queues comes too late to be one.
-      const entry = await enter(plane, { ...work, queues: false }, next, aside(standing, index), cancel);
-      if (!entry.ok) return null;
-      if (isOver()) {
-        giveBack(plane, entry.grip);
+      try {
+        if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
+        return await setOff(plane, work, next, aside(standing, index), isOver, cancel);
+      } catch (fault) {
+        // The first one runs on, whatever becomes of this one.
+        plane.log.fault(work.visit.requestId, fault);
         return null;
       }
-      const remainingMs = standing.deadline - plane.clock.monotonic();
-      const record = startAttempt(
-        plane,
-        work,
-        next,
-        { retry: false, hedge: true, grip: entry.grip, remainingMs },
-        cancel,
-      );
-      plane.metrics.hedged();
-      return record;
     },
   };
 }
 
+async function setOff(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  standing: Standing,
+  isOver: () => boolean,
+  cancel: Cancel,
+): Promise<AttemptRecord | null> {
+  // It waits for nobody: a hedge that queues comes too late to be one.
+  const entry = await enter(plane, { ...work, queues: false }, hop, standing, cancel);
+  if (!entry.ok) return null;
+  if (isOver()) {
+    giveBack(plane, entry.grip);
+    return null;
+  }
+  const remainingMs = standing.deadline - plane.clock.monotonic();
+  const record = startAttempt(plane, work, hop, { retry: false, hedge: true, grip: entry.grip, remainingMs }, cancel);
+  plane.metrics.hedged();
+  return record;
+}
+
+/** Where what overflows the first one goes next. */
+export function hasMoreRoom(call: Call, first: Hop["deployment"] | undefined, next: Hop["deployment"]): boolean {
+  return (next.contextWindow ?? 0) > (first?.contextWindow ?? call.inputTokensEstimate);
+}
+
 /** A request stands in two places while it is hedged; where it goes on is the attempt loop's business. */
 function aside(standing: Standing, hopIndex: number): Standing {
-  const other = { ...standing, forced: false };
+  const other = { ...standing };
   standAt(other, hopIndex, 0);
   return other;
 }

@@ -7,11 +7,8 @@ import type { Refusal } from "./ceilings.ts";
 import type { Skipped } from "./enter.ts";
 import { callsTo, lastWord, type Standing, standAt, type Work } from "./execute.ts";
 import { summaryOf } from "./final-error.ts";
-import { pause } from "./pause.ts";
+import { LATE_MS, pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
-
-/** Clocks and timers differ by a millisecond or two: who waits to the very end may come too early. */
-const LATE_MS = 5;
 
 /**
  * None of the chain takes the call now (RES-14): waits for the soonest recovery, or sends the request to the least bad one, by
@@ -40,16 +37,35 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
     standing.forced = decision.do === "try";
     return;
   }
-  if (skipped.some(({ why }) => why === "late")) throw late(call, lease.attempts);
+  const isLate = skipped.some(({ why }) => why === "late");
+  if (isLate && call.platform.latency_budget_ms !== undefined) throw late(call, lease.attempts);
   if (tried) throw lastWord(plane, work, standing);
   if (inTheWay) throw inTheWay;
+  if (isLate)
+    throw new GatewayError("provider_timeout", "the time of this request was over before a call could be made");
   const retryAfterMs = wholeMs(decision.retryAfterMs);
-  throw decision.code === "rate_limit_exceeded"
-    ? limited(skipped, retryAfterMs)
-    : new GatewayError(decision.code, `no deployment behind ${JSON.stringify(call.alias)} takes calls now`, {
-        retryAfterMs,
-      });
+  if (decision.code === "rate_limit_exceeded") throw limited(skipped, retryAfterMs);
+  const message = `no deployment behind ${JSON.stringify(call.alias)} takes calls now: ${whyNot(skipped)}`;
+  throw new GatewayError(decision.code, message, { retryAfterMs });
 }
+
+/** What keeps each of them from taking the call. */
+function whyNot(skipped: readonly Skipped[]): string {
+  return skipped
+    .map(({ hop, why, coolingFor }) => {
+      const cause = why === "cooling" && coolingFor !== null ? ` after ${coolingFor}` : "";
+      return `${hop.deployment.name} (${WORDS[why]}${cause})`;
+    })
+    .join(", ");
+}
+
+/** Of a ceiling that is only reached the client is told by another error. */
+const WORDS: Readonly<Record<Skipped["why"], string>> = {
+  open: "its circuit is open",
+  cooling: "it cools down",
+  full: "the request is larger than its ceiling",
+  late: "too slow for the time that is left",
+};
 
 /**
  * What a client is told to wait, ms. Rounded down: two clocks are read, and a millisecond too much would be a second in
@@ -71,11 +87,13 @@ function standingOf(plane: DataPlane, { hop, why, retryAt, coolingFor }: Skipped
   return { why, retryAtMs: retryAt, class: coolingFor, errorRate: requests === 0 ? 0 : failures / requests };
 }
 
-/** The ceiling that keeps a call out, the last one that was asked; null: none does. */
+/** The ceiling that keeps a call out, the last one that was asked; null: none does. One that no waiting opens counts where there is no other. */
 function obstacle(skipped: readonly Skipped[], nowMs: number): GatewayError | null {
-  const full = skipped.findLast(({ why }) => why === "full")?.refusal;
+  const comesBack = ({ why, refusal }: Skipped): boolean => why !== "late" && refusal?.tooLarge !== true;
+  const passing = skipped.some(comesBack) ? skipped.filter(comesBack) : skipped;
+  const full = passing.findLast(({ why }) => why === "full")?.refusal;
   return full
-    ? fullError(full, Math.ceil(Math.min(...skipped.map(({ retryAt }) => Math.max(1, retryAt - nowMs)))))
+    ? fullError(full, Math.ceil(Math.min(...passing.map(({ retryAt }) => Math.max(1, retryAt - nowMs)))))
     : null;
 }
 
@@ -103,7 +121,7 @@ function fullError({ scope, dimension, tooLarge }: Refusal, retryAfterMs: number
 }
 
 function limited(skipped: readonly Skipped[], retryAfterMs: number): GatewayError {
-  const provider = skipped[0]?.hop.deployment.provider ?? "";
+  const provider = skipped.find(({ why }) => why === "cooling")?.hop.deployment.provider ?? "";
   return new GatewayError(
     "rate_limit_exceeded",
     `provider ${provider} is rate-limiting and nothing else is left to try`,

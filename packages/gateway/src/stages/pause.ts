@@ -3,6 +3,9 @@ import { GatewayError } from "../core/errors.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Visit } from "./visit.ts";
 
+/** Clocks and timers differ by a millisecond or two: who waits to the very end of a cooldown may come too early. */
+export const LATE_MS = 5;
+
 /** Waits `ms`, as time that is not our own. Ends early, with an error, when the client leaves. */
 export function pause({ clock }: Pick<DataPlane, "clock">, visit: Visit, ms: number, cancel: Cancel): Promise<void> {
   if (ms <= 0 && !cancel.cancelled) return Promise.resolve();

@@ -14,7 +14,9 @@ export interface Raced {
 /** The second runner: when it sets off, and how. */
 export interface Second {
   afterMs: number;
-  /** Makes it; null when it may not run after all, as when the first one has ended while this one asked for leave. */
+  /** What is too long for the first one may not be for this one. */
+  takesOverflow: boolean;
+  /** Makes it; null when it may not run after all, as when the first one has ended while this one asked for leave. Never rejects. */
   start(isOver: () => boolean): Promise<AttemptRecord | null>;
 }
 
@@ -28,7 +30,7 @@ export async function race(plane: DataPlane, first: AttemptRecord, second: Secon
   if (!rival) return { record: first, outcome: await first.attempt.outcome, second: null };
   const ends = [endOf(first), endOf(rival)] as const;
   const earlier = await Promise.race(ends);
-  if (decides(earlier.outcome, earlier.record === first)) {
+  if (decides(earlier.outcome, earlier.record === first, second.takesOverflow)) {
     await stop(earlier.record === first ? rival : first);
     return { ...earlier, second: rival };
   }
@@ -41,10 +43,11 @@ export async function race(plane: DataPlane, first: AttemptRecord, second: Secon
  * Nothing that the other one says could change it: an answer, a filter's refusal, which is nobody's to get round, or the first
  * one's refusal of the request. What only the second one cannot take is its own business.
  */
-function decides(outcome: AttemptOutcome, isFirst: boolean): boolean {
+function decides(outcome: AttemptOutcome, isFirst: boolean, takesOverflow: boolean): boolean {
   if (outcome.kind !== "failed") return true;
   const { class: kind } = outcome.failure;
   if (kind === "content_filtered" || kind === "cancelled") return true;
+  if (kind === "context_overflow" && takesOverflow) return false;
   return isFirst && !CLASSES[kind].retryable && !CLASSES[kind].fallOver;
 }
 

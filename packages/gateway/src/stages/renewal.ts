@@ -1,6 +1,6 @@
 import type { Cancel } from "../core/cancel.ts";
 import { type AttemptRecord, askForRenewal } from "./attempt-record.ts";
-import { waitFor } from "./pause.ts";
+import { clientLeft, waitFor } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Visit } from "./visit.ts";
 
@@ -19,7 +19,8 @@ export interface RenewalTerms {
 
 /**
  * After a refused credential: whether the call may be made again with another one. Waits for that inside the deadline, but
- * only once at a deployment, and only when there is nowhere else to go; the provider hears of the refusal in any case.
+ * only once at a deployment, and only when there is nowhere else to go; the provider hears of the refusal in any case. Rejects
+ * when the client leaves meanwhile.
  */
 export function renewal(
   plane: DataPlane,
@@ -31,7 +32,10 @@ export function renewal(
   if (typeof answer !== "object") return answer && !renewed;
   if (!renewed && mayWait) {
     const ms = Math.min(RENEWAL_MS_MAX, remainingMs);
-    return waitFor(plane, visit, { promise: answer, ms, otherwise: false }, cancel);
+    return waitFor(plane, visit, { promise: answer, ms, otherwise: false }, cancel).then((came) => {
+      if (cancel.cancelled) throw clientLeft();
+      return came;
+    });
   }
   answer.catch(() => {});
   return false;

@@ -4,6 +4,7 @@ import type { Call } from "../core/call.ts";
 import type { Timer } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { usdString } from "../core/money.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { totalTimeoutMs } from "../resilience/timeouts.ts";
 import type { Claim, ReplayRun } from "../state/state.ts";
@@ -46,12 +47,8 @@ export async function replay(
   exchange: Exchange,
   asking: Asking,
 ): Promise<IdempotentRun | "replayed" | null> {
-  const given = exchange.header(HEADERS.idempotencyKey)?.trim();
-  if (!given) return null;
-  if (given.length > LIMITS.idempotencyKeyCharsMax) {
-    const message = `the idempotency key is longer than ${LIMITS.idempotencyKeyCharsMax} characters`;
-    throw new GatewayError("invalid_request", message, { param: HEADERS.idempotencyKey });
-  }
+  const given = idempotencyKey(exchange);
+  if (given === null) return null;
   const key = sha256(`${asking.caller.key.id}\n${given}`);
   const bodyHash = sha256(`${exchange.path}\n${exchange.query}\n`, asking.call.raw);
   for (;;) {
@@ -64,6 +61,15 @@ export async function replay(
     }
     await isFree(plane, exchange, key, asking);
   }
+}
+
+/** The key a request carries; null: none. Throws invalid_request for one that is too long. */
+export function idempotencyKey(exchange: Pick<Exchange, "header">): string | null {
+  const given = exchange.header(HEADERS.idempotencyKey)?.trim();
+  if (!given) return null;
+  if (given.length <= LIMITS.idempotencyKeyCharsMax) return given;
+  const message = `the idempotency key is longer than ${LIMITS.idempotencyKeyCharsMax} characters`;
+  throw new GatewayError("invalid_request", message, { param: HEADERS.idempotencyKey });
 }
 
 function runOf({ clock }: DataPlane, client: Exchange, run: ReplayRun): IdempotentRun {
@@ -117,8 +123,14 @@ async function isFree({ clock, state }: DataPlane, exchange: Exchange, key: stri
 
 function sendAgain(exchange: Exchange, visit: Visit, { status, headers, body }: Recording): void {
   const own = new Set(idHeaders(visit).filter((_, i) => i % 2 === 0));
-  const kept = headers.filter((_, i) => !own.has(String(headers[i - (i % 2)]).toLowerCase()));
-  exchange.respond(status, [...kept, ...idHeaders(visit), HEADERS.idempotentReplayed, "true"], body);
+  const again: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const [name = "", value = ""] = headers.slice(i, i + 2);
+    if (own.has(name.toLowerCase())) continue;
+    // The call was paid for once: who adds up what answers cost does not count it again.
+    again.push(name, name === HEADERS.costUsd ? usdString(0) : value);
+  }
+  exchange.respond(status, [...again, ...idHeaders(visit), HEADERS.idempotentReplayed, "true"], body);
 }
 
 function conflict(): GatewayError {

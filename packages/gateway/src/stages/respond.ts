@@ -120,7 +120,7 @@ function servedOf(plane: DataPlane, executed: Executed, answering: Answering, ov
     model: record.attempt.meter.model ?? deployment.model,
     dropped: record.dropped,
     attempts: lease.attempts.length,
-    fallbackDepth: fallbackDepth(lease.attempts),
+    fallbackDepth: fallbackDepth(lease),
     hedged: lease.attempts.some(({ hedge }) => hedge),
     variant: lease.row.variant,
     circuit: plane.health.read(record.hop.health).circuit,

@@ -61,7 +61,6 @@ export function route(
 ): Plan {
   const asked = { client, call, open: crossingOnDemand(client, call) };
   const hops = new Map<string, Hop>();
-  const windowMs = runtime.snapshot.routes.get(call.alias)?.health.windowMs;
   const decision = decide({
     facts,
     policies: policiesOf(caller),
@@ -77,7 +76,7 @@ export function route(
       hops.set(deployment.name, { deployment, provider, protocol, crossing, pool, health, ceilings });
       return { ok: true, api: protocol.api, lost, fieldNames: fieldNamesOf(client) };
     },
-    health(deployment, scored): HealthFacts {
+    health(deployment, scored, windowMs): HealthFacts {
       const { health: key, ceilings } = hops.get(deployment.name) ?? keysOf(runtime, caller.tenant.name, deployment);
       const health = read(key, windowMs, ceilings);
       if (scored || !isAtEase({ health })) note(facts, deployment.name, health);

@@ -5,6 +5,7 @@ import { costOf, type Price } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
 import type { RouteFacts } from "../routing/facts.ts";
+import type { Lease } from "./admit.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
 import type { Caller } from "./authenticate.ts";
 import { CHARS_PER_TOKEN, type Meter } from "./meter.ts";
@@ -196,10 +197,12 @@ export function sumOf(attempts: readonly AttemptRow[]): {
   return { usage, cost_micro_usd: cost, cost_state: state };
 }
 
-/** How many deployments were given up before the one that served. */
-export function fallbackDepth(attempts: readonly AttemptRecord[]): number {
+/** How many deployments were given up before the one that served; while none has, of all that were asked. */
+export function fallbackDepth({ attempts, served }: Pick<Lease, "attempts" | "served">): number {
   if (attempts.length < 2) return 0;
-  const asked = attempts.filter(({ superseded }) => superseded !== true);
+  // What was begun beside the one that served, and after it, was not gone to in its place.
+  const until = served ? attempts.slice(0, attempts.indexOf(served) + 1) : attempts;
+  const asked = until.filter(({ superseded }) => superseded !== true);
   return Math.max(0, new Set(asked.map((record) => record.hop.deployment.name)).size - 1);
 }
 

@@ -85,7 +85,7 @@ function describe(row: RequestRow, visit: Visit, { call, lease, error, broken }:
     row.response_model = attempt.meter.model;
     row.finish_reason = attempt.meter.finishReason;
     row.ttft_ms = attempt.meter.firstOutputAt === null ? null : round(attempt.meter.firstOutputAt - visit.arrivedAt);
-    row.fallback_depth = fallbackDepth(lease?.attempts ?? []);
+    row.fallback_depth = lease ? fallbackDepth(lease) : 0;
     row.hedged = lease?.attempts.some(({ hedge }) => hedge) ?? false;
   }
   if (broken) {

@@ -18,7 +18,7 @@ export interface ModelUpstream {
 }
 
 /** Answers as usual. */
-export const answers: Behaviour = (response) =>
+const answers: Behaviour = (response) =>
   void response.writeHead(200, { "content-type": "application/json" }).end(chatAnswer("hello"));
 
 /** Fails with a status. */
