@@ -4,6 +4,7 @@ import { AlertDesk } from "./alerts/desk.ts";
 import { buildCalm, type Calm, type MakeHealth } from "./build-calm.ts";
 import type { Environment } from "./config/env.ts";
 import type { KeyEntry, ProviderConfig, Snapshot } from "./config/snapshot.ts";
+import { Cancel } from "./core/cancel.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { newId } from "./core/ids.ts";
 import { LIMITS, type Waits } from "./core/limits.ts";
@@ -207,6 +208,7 @@ async function construct(options: AppOptions, closers: Closer[]): Promise<Parts>
     refusals: new RefusalMeter(clock, (row) => ledger.record(row), waits.refusalWindowMs),
     runtime: () => state.runtime,
     draining: () => state.refusing,
+    ending: new Cancel(),
   };
   const prober = new Prober(plane, options.onProbe);
   const seat = seatOf({ plane, calm, keys, prober, rings, state, databasePath });
@@ -285,8 +287,12 @@ async function shutDown({ plane, prober, server, state }: Parts, closers: Closer
   const { drainDelayMs, drainTimeoutMs } = state.runtime.snapshot.gateway;
   if (drainDelayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, drainDelayMs));
   state.refusing = true;
+  const drainedBy = plane.clock.monotonic() + drainTimeoutMs;
   await server.drain(drainTimeoutMs);
-  await allSettled(plane);
+  // Calls whose clients have gone hold no connection: they have what is left of the time, and are ended then.
+  await allSettled(plane, drainedBy - plane.clock.monotonic());
+  plane.ending.cancel("shutdown");
+  await allSettled(plane, SETTLE_MS_MAX);
   await probed;
   const { ledger, log } = plane;
   plane.refusals.close();
@@ -298,8 +304,8 @@ async function shutDown({ plane, prober, server, state }: Parts, closers: Closer
 }
 
 /** What was cut off learns of it, and is settled, a moment after the server has let go of its connection. */
-async function allSettled({ metrics }: DataPlane): Promise<void> {
-  for (let waited = 0; waited < SETTLE_MS_MAX && metrics.read().inFlight > 0; waited += SETTLE_LOOK_MS)
+async function allSettled({ metrics }: DataPlane, timeoutMs: number): Promise<void> {
+  for (let waited = 0; waited < timeoutMs && metrics.read().inFlight > 0; waited += SETTLE_LOOK_MS)
     await new Promise<void>((resolve) => void setTimeout(resolve, SETTLE_LOOK_MS));
 }
 

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openLedgerReader } from "../src/ledger/reader.ts";
 import { errorIn, type Seen, seen } from "./support/answers.ts";
-import { ADMIN_KEY, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { ADMIN_KEY, configOf, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { until } from "./support/until.ts";
 
 /** One deployment, by its name: what the simulator does, and what the config says of it. */
@@ -173,5 +175,38 @@ describe("a replayed answer", () => {
     expect(again.text).toBe(first.text);
     expect(Number(again.headers.get("x-sluicegate-cost-usd"))).toBe(0);
     expect(await rowOf(again)).toMatchObject({ cost_micro_usd: 0 });
+  });
+});
+
+describe("a call with an idempotency key whose client has gone", () => {
+  test.each([
+    ["is waited for by a gateway that shuts down", "long?tokens=40&between=20ms", "10s", "ok"],
+    [
+      "is ended and recorded when it takes longer than that waits",
+      "long?tokens=5000&between=20ms",
+      "400ms",
+      "cancelled",
+    ],
+  ])("%s", async (_, model, timeout, status) => {
+    const own = await startTestGateway({
+      config: configOf({ default: [`sim/${model}`] }, `gateway: { drain_timeout: ${timeout} }`),
+    });
+    try {
+      const leave = new AbortController();
+      const sent = body("default", { stream: true });
+      const answer = await own.post(sent, { headers: { "idempotency-key": "k" }, signal: leave.signal });
+      await answer.body?.getReader().read();
+      leave.abort();
+      const began = performance.now();
+      await own.gateway.close();
+      expect(performance.now() - began).toBeLessThan(4_500);
+      const reader = openLedgerReader(join(own.dataDir, "ledger.sqlite"));
+      const rows = reader.requests({ limit: 10 }).data;
+      reader.close();
+      expect(rows).toMatchObject([{ status, attempts: [{ status }] }]);
+      expect(rows[0]?.usage.output_tokens).toBeGreaterThan(0);
+    } finally {
+      await own.close();
+    }
   });
 });

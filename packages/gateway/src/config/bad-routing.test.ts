@@ -71,6 +71,18 @@ describe("what needs another deployment", () => {
     ["a hedge without fallback", route("fallback: false, hedge: ▸{}"), "routes.r.hedge", "`fallback: false` forbids"],
     ["when to hedge", route("hedge: { after: ▸p99 }"), "routes.r.hedge.after", "is not a duration or `p95`"],
     ["a late hedge", route("hedge: { after: ▸1h }"), "routes.r.hedge.after", "longer than 10m"],
+    [
+      "a hedge that never goes out",
+      route("timeouts: { hop: 5s }, hedge: { after: ▸5s }"),
+      "routes.r.hedge.after",
+      "no hedge would ever be made",
+    ],
+    [
+      "a window that no stream fills",
+      route("timeouts: { stream_max: 1m, total: 30s }, slow_stream: { tokens_per_second: 5, window: ▸2m }"),
+      "routes.r.slow_stream.window",
+      "no stream would ever be measured",
+    ],
     ["no hedges", route("hedge: { max_extra: ▸0 }"), "routes.r.hedge.max_extra", "more than 0"],
   ]);
 });

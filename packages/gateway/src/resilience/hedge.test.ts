@@ -25,6 +25,15 @@ describe("the hedge budget", () => {
     }
   });
 
+  it("has not spent what was not made after all", () => {
+    const budget = new HedgeBudget();
+    budget.request("a", 0.1);
+    expect(budget.take("a")).toBe(true);
+    budget.giveBack("a");
+    expect(budget.take("a")).toBe(true);
+    expect(budget.take("a")).toBe(false);
+  });
+
   it("of no share gives none", () => {
     const budget = new HedgeBudget();
     for (let i = 0; i < 50; i++) budget.request("a", 0);

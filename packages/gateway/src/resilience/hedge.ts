@@ -36,6 +36,12 @@ export class HedgeBudget {
     return true;
   }
 
+  /** Takes a hedge back that was not made after all. */
+  giveBack(deployment: string): void {
+    const saved = this.#saved.get(deployment);
+    if (saved !== undefined) this.#saved.set(deployment, Math.min(SAVED_MAX, saved + 1));
+  }
+
   /** Forgets deployments that are not in `names`. */
   retain(names: ReadonlySet<string>): void {
     for (const name of this.#saved.keys()) if (!names.has(name)) this.#saved.delete(name);

@@ -79,10 +79,10 @@ export function knownHealth(health: HealthFacts, atMs: number): KnownHealth | nu
   const known: KnownHealth = {};
   if (health.circuit !== "closed") {
     known.circuit = health.circuit;
-    known.retry_ms = health.retryAt - atMs;
+    known.retry_ms = Math.ceil(health.retryAt - atMs);
   }
   if (health.coolingUntil > atMs) {
-    known.cooling_ms = health.coolingUntil - atMs;
+    known.cooling_ms = Math.ceil(health.coolingUntil - atMs);
     if (health.coolingFor !== null) known.cooling_for = health.coolingFor;
   }
   if (health.requests > 0) known.requests = health.requests;

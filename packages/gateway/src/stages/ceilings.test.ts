@@ -72,7 +72,10 @@ describe("a place", () => {
     const { clock, ceilings, settled } = bench((request) => {
       if (request.ceilings[0]?.key !== "full") return { ok: true };
       const full = { ok: false, scope: "deployment:full", dimension: "concurrency", retryAfterMs: 20 } as const;
-      return ++asked === 1 ? full : new Promise<ReserveResult>((resolve) => void (grant = resolve));
+      if (++asked === 1) return full;
+      return new Promise<ReserveResult>((resolve) => {
+        grant = resolve;
+      });
     });
     const work = workOf("r", {}, { maxWaitMs: 100 });
     const first = ceilings.take(work, hopOf("full", { concurrency: 1 }), new Cancel());

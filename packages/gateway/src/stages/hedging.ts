@@ -40,7 +40,9 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
     async start(isOver) {
       try {
         if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
-        return await setOff(plane, work, next, aside(standing, index), isOver, cancel);
+        const record = await setOff(plane, work, next, aside(standing, index), isOver, cancel);
+        if (!record) plane.hedges.giveBack(first.health);
+        return record;
       } catch (fault) {
         // The first one runs on, whatever becomes of this one.
         plane.log.fault(work.visit.requestId, fault);

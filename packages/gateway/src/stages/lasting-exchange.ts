@@ -11,7 +11,7 @@ export interface Recording {
 
 /**
  * A client's exchange that outlives the client: what is sent is kept, up to `bytesMax`, and goes on to the client as long as
- * that is there. Its cancellation is not the client's: the work is done to its end.
+ * that is there. Its cancellation is not the client's: the work is done to its end, or the gateway's.
  */
 export class LastingExchange implements Exchange {
   readonly cancel = new Cancel();
@@ -22,7 +22,9 @@ export class LastingExchange implements Exchange {
   #bytes = 0;
   #onDrain: (() => void) | null = null;
 
-  constructor(client: Exchange, bytesMax: number) {
+  readonly #forget: () => void;
+
+  constructor(client: Exchange, bytesMax: number, ending: Cancel) {
     this.#client = client;
     this.#bytesMax = bytesMax;
     client.cancel.onCancel((reason) => {
@@ -30,6 +32,12 @@ export class LastingExchange implements Exchange {
       // Nobody is behind any more.
       this.#onDrain?.();
     });
+    this.#forget = ending.onCancel((reason) => this.cancel.cancel(reason));
+  }
+
+  /** The work is over. */
+  close(): void {
+    this.#forget();
   }
 
   get request(): RequestBody {

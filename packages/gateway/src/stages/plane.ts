@@ -1,5 +1,6 @@
 import type { AlertDesk } from "../alerts/desk.ts";
 import type { Deployment, KeyEntry, Snapshot } from "../config/snapshot.ts";
+import type { Cancel } from "../core/cancel.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Waits } from "../core/limits.ts";
 import type { Random } from "../core/random.ts";
@@ -72,4 +73,6 @@ export interface DataPlane {
   runtime(): Runtime;
   /** True once the gateway is going away: new requests are refused. */
   draining(): boolean;
+  /** Fires when nothing is waited for any more: what runs without its client ends as well. */
+  ending: Cancel;
 }

@@ -72,8 +72,8 @@ export function idempotencyKey(exchange: Pick<Exchange, "header">): string | nul
   throw new GatewayError("invalid_request", message, { param: HEADERS.idempotencyKey });
 }
 
-function runOf({ clock }: DataPlane, client: Exchange, run: ReplayRun): IdempotentRun {
-  const exchange = new LastingExchange(client, LIMITS.replayBytesMax);
+function runOf({ clock, ending }: DataPlane, client: Exchange, run: ReplayRun): IdempotentRun {
+  const exchange = new LastingExchange(client, LIMITS.replayBytesMax, ending);
   let timer: Timer | null = null;
   const renew = (): void => {
     timer = clock.after(RENEW_MS, () => {
@@ -86,6 +86,7 @@ function runOf({ clock }: DataPlane, client: Exchange, run: ReplayRun): Idempote
     exchange,
     close(succeeded) {
       timer?.cancel();
+      exchange.close();
       const recording = succeeded ? exchange.recording() : null;
       if (recording) run.complete(encode(recording), KEPT_MS);
       else run.forget();

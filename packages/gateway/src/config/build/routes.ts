@@ -79,6 +79,10 @@ function checkApplies(entry: Entry<RouteInput>, input: RouteInput, hasOthers: bo
     errorIn(entry, ["latency_slo"], message, problems);
   }
   const wants = { hedge: input.hedge !== undefined, context_fallback: input.context_fallback };
+  if (!hasOthers && input.affinity !== "none") {
+    const message = "`affinity` has nothing to choose from: this route leads to one deployment";
+    warnIn(entry, ["affinity"], message, problems);
+  }
   for (const [key, wanted] of Object.entries(wants)) {
     if (!wanted) continue;
     if (!hasOthers) {
@@ -90,7 +94,8 @@ function checkApplies(entry: Entry<RouteInput>, input: RouteInput, hasOthers: bo
   }
 }
 
-function checkTimes(entry: Entry<RouteInput>, { timeouts, retries, chain }: RouteInput, problems: Problems): void {
+function checkTimes(entry: Entry<RouteInput>, input: RouteInput, problems: Problems): void {
+  const { timeouts, retries, chain, hedge, slow_stream: slow } = input;
   const { hop, total, stream_max: streamMax } = timeouts;
   if (hop !== undefined && total !== undefined && hop > total) {
     errorIn(entry, ["timeouts", "hop"], "`hop` is longer than `total`, which bounds the whole chain", problems);
@@ -104,6 +109,16 @@ function checkTimes(entry: Entry<RouteInput>, { timeouts, retries, chain }: Rout
       `\`${key}\` is longer than \`stream_max\`, which bounds the whole stream`,
       problems,
     );
+  }
+  const hedgeMs = hedge?.after;
+  const longest = hop ?? total;
+  if (typeof hedgeMs === "number" && longest !== undefined && hedgeMs >= longest) {
+    const message = "`after` is not shorter than the attempt's own time, so that no hedge would ever be made";
+    errorIn(entry, ["hedge", "after"], message, problems);
+  }
+  if (slow && slow.window > streamMax) {
+    const message = "`window` is longer than `stream_max`, so that no stream would ever be measured";
+    errorIn(entry, ["slow_stream", "window"], message, problems);
   }
   if (retries.base > retries.cap) {
     errorIn(entry, ["retries", "base"], "`base` is longer than `cap`, the longest back-off", problems);
