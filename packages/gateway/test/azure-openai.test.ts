@@ -17,6 +17,7 @@ beforeAll(async () => {
   other = await startUpstream();
   const common = `kind: azure-openai, endpoint: '${azure.url}', api_key: azure-key`;
   gateway = await startTestGateway({
+    forgives: true,
     config: `
 providers:
   dated: { ${common}, api_version: 2024-10-21 }

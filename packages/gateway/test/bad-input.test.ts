@@ -234,7 +234,7 @@ describe("a field of the wrong type is named by its path", () => {
   });
 
   test("what this build cannot do is refused, not ignored", async () => {
-    const answer = await gateway.post({ ...GOOD, gateway: { residency: "eu" } });
+    const answer = await gateway.post({ ...GOOD, gateway: { cache_policy: "force" } });
     await refused(answer, { status: 400, code: "unsupported_feature" });
   });
 
@@ -709,7 +709,8 @@ test("what was refused is in the ledger, with its code and at no cost; what had 
     const refusals: [unknown, number, string][] = [
       [{ ...GOOD, messages: [] }, 400, "invalid_request"],
       [{ ...GOOD, model: "nope" }, 404, "model_not_found"],
-      [{ ...GOOD, gateway: { hedge: true } }, 400, "unsupported_feature"],
+      [{ ...GOOD, gateway: { cache_policy: "force" } }, 400, "unsupported_feature"],
+      [{ ...GOOD, gateway: { hedge: true } }, 403, "permission_denied"],
     ];
     for (const [body, status, code] of refusals) {
       const answer = await own.post(body);

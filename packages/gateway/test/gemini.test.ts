@@ -21,6 +21,7 @@ describe("Gemini at both doors", () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     gateway = await startTestGateway({
+      forgives: true,
       config: [
         "providers:",
         `  google: { kind: gemini, base_url: "${upstream.url}", api_key: google-key }`,

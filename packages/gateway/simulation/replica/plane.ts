@@ -1,6 +1,7 @@
 import { AlertDesk } from "../../src/alerts/desk.ts";
 import { buildCalm, type Calm } from "../../src/build-calm.ts";
 import type { Snapshot } from "../../src/config/snapshot.ts";
+import { Cancel } from "../../src/core/cancel.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { buildProvider } from "../../src/providers/build.ts";
 import { providerMeans } from "../../src/providers/means.ts";
@@ -73,6 +74,7 @@ export async function buildPlane(parts: PlaneParts): Promise<BuiltPlane> {
     refusals: new RefusalMeter(clock, (row) => ledger.record(row)),
     runtime: () => runtime,
     draining: () => false,
+    ending: new Cancel(),
   };
   return {
     plane,

@@ -24,6 +24,9 @@ export interface Skipped {
   refusal: Refusal | null;
 }
 
+/** Timers may come a millisecond early: what they leave of the deadline is no time for a call. */
+const TIME_MS_MIN = 2;
+
 /** May an attempt enter? */
 export type Entry = Entered | { ok: false; skipped: Skipped };
 
@@ -38,7 +41,8 @@ export function enter(
   standing: Standing,
   cancel: Cancel,
 ): Entry | Promise<Entry> {
-  if (standing.deadline <= plane.clock.monotonic() || isLate(plane, work, hop)) return skip(hop, { why: "late" });
+  const remainingMs = standing.deadline - plane.clock.monotonic();
+  if (remainingMs < TIME_MS_MIN || isLate(plane, work, hop)) return skip(hop, { why: "late" });
   const permit = standing.forced ? plane.health.pass(hop.health) : plane.health.permit(hop.health);
   if (!(permit instanceof Promise)) {
     if (!permit.ok) return skip(hop, permit);

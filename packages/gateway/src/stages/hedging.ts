@@ -86,7 +86,7 @@ function aside(standing: Standing, hopIndex: number): Standing {
 }
 
 /** Neither what has effects of its own, nor what may have had them already, is done twice (RES-3). */
-export function mayBeDoubled(call: Call): boolean {
+function mayBeDoubled(call: Call): boolean {
   return call.platform.side_effecting !== true && !guardsToolResults(call);
 }
 

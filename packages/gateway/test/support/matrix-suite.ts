@@ -31,7 +31,10 @@ export function matrixSuite(
 
     beforeAll(async () => {
       const replay = await startReplayServer();
-      stage = { replay, gateway: await startTestGateway({ forgives: true, config: matrixConfig(sources, replay.url, PLACE_HEADER) }) };
+      stage = {
+        replay,
+        gateway: await startTestGateway({ forgives: true, config: matrixConfig(sources, replay.url, PLACE_HEADER) }),
+      };
       const played = await playAll(stage, plays);
       const rows = await rowsOf(stage, played);
       for (const one of played) {
