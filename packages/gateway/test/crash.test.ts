@@ -249,7 +249,9 @@ describe("a gateway that is killed under load", () => {
   function checkAbandoned(row: RequestRecord): void {
     const [attempt] = row.attempts;
     expect(row.attempts).toHaveLength(1);
-    expect(row).toMatchObject({ cost_state: "estimated", error_code: null, deployment: CHAINS[row.alias ?? ""]?.[0] });
+    expect(row).toMatchObject({ cost_state: "estimated", error_code: null });
+    // Which of them is asked first depends on how they are.
+    expect(CHAINS[row.alias ?? ""]).toContain(row.deployment);
     expect(row.usage.input_tokens).toBeGreaterThan(0);
     expect(row.cost_micro_usd).toBe(microUsd(row.usage, SIMULATOR_PRICE));
     expect(attempt).toMatchObject({ status: "cancelled", cost_state: "estimated" });
