@@ -61,6 +61,7 @@ export function startSdkGateway(): Promise<TestGateway> {
       `  ${name}-${api}: { chain: [${name}-${api}], retries: { attempts: ${ATTEMPTS}, base: 1ms, cap: 1ms, budget: 1 }, timeouts: { hop: 5s, total: 5s } }`,
   );
   return startTestGateway({
+    forgives: true,
     config: [
       "providers:",
       "  sim: { kind: simulator, base_url: SIMULATOR }",
