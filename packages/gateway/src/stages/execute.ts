@@ -11,7 +11,7 @@ import { type Entered, enter, type Skipped } from "./enter.ts";
 import { finalError } from "./final-error.ts";
 import { guardsToolResults, hasMoreRoom, hedgeFor } from "./hedging.ts";
 import { nothingOpen, wholeMs } from "./nothing-open.ts";
-import { LATE_MS, pause } from "./pause.ts";
+import { clientLeft, LATE_MS, pause } from "./pause.ts";
 import type { DataPlane } from "./plane.ts";
 import { type Raced, race } from "./race.ts";
 import { renewal } from "./renewal.ts";
@@ -59,6 +59,8 @@ export interface Standing {
   waited: boolean;
   /** This deployment is tried whatever its health says. */
   forced: boolean;
+  /** For whom the request was too long: only deployments with more room are asked from then on. Null: nobody. */
+  overflowed: Hop["deployment"] | null;
 }
 
 /**
@@ -75,15 +77,24 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     skipped: [],
     waited: false,
     forced: false,
+    overflowed: null,
   };
   for (;;) {
     const hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
+    if (standing.overflowed && !hasMoreRoom(call, standing.overflowed, hop.deployment)) {
+      if (!othersLeft(work, standing)) throw lastWord(plane, work, standing);
+      moveOn(plane, work, standing);
+      continue;
+    }
     // May it be called now: in its time, by its health, within its ceilings?
     const entering = enter(plane, work, hop, standing, cancel);
     const entry = entering instanceof Promise ? await entering : entering;
     if (!entry.ok) {
       standing.skipped.push(entry.skipped);
-      if (othersLeft(work, standing)) moveOn(plane, work, standing);
+      if (cancel.cancelled) throw clientLeft();
+      // Waiting for a place may have taken all the time there was.
+      const isOver = standing.deadline <= plane.clock.monotonic();
+      if (!isOver && othersLeft(work, standing)) moveOn(plane, work, standing);
       else await nothingOpen(plane, work, standing, cancel);
       continue;
     }
@@ -176,7 +187,10 @@ async function decide(
     random: plane.random.float(),
   });
   // Those in between have no more room than this one.
-  if (roomier !== -1) standing.hopIndex = roomier - 1;
+  if (roomier !== -1) {
+    standing.hopIndex = roomier - 1;
+    standing.overflowed = hop.deployment;
+  }
   // None of the others takes a call at this moment; one of them may before the deadline.
   const mayRecover = others && !callable && !sideEffecting && CLASSES[failure.class].fallOver;
   const callsLeft = lease.attempts.length < LIMITS.attemptsMax;

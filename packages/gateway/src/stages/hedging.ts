@@ -30,6 +30,7 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
   const next = plan.hops[index];
   const first = plan.hops[standing.hopIndex];
   if (!next || !first) return null;
+  if (standing.overflowed && !hasMoreRoom(call, standing.overflowed, next.deployment)) return null;
   plane.hedges.request(first.health, config.maxExtra);
   const p95Ms = plane.health.p95Ms(first.health, call.stream);
   const afterMs = hedgeDelayMs(config, { p95Ms, expectedMs: first.deployment.expectedLatencyMs ?? null });
