@@ -38,7 +38,8 @@ export async function nothingOpen(plane: DataPlane, work: Work, standing: Standi
     return;
   }
   const isLate = skipped.some(({ why }) => why === "late");
-  if (isLate && call.platform.latency_budget_ms !== undefined) throw late(call, lease.attempts);
+  const isSpent = (isLate || remainingMs <= 0) && call.platform.latency_budget_ms !== undefined;
+  if (isSpent) throw late(call, lease.attempts);
   if (tried) throw lastWord(plane, work, standing);
   if (inTheWay) throw inTheWay;
   if (isLate)
