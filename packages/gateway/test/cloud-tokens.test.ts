@@ -67,6 +67,7 @@ afterEach(async () => {
 
 async function start(way: keyof typeof WAYS, settings = ""): Promise<void> {
   gateway = await startTestGateway({
+    forgives: true,
     config: configOf(way).replace("output: 2 }", `output: 2 }${settings}`),
     variables: {
       ...{ GCP: account.json, GCE_METADATA_HOST: tokens.url.slice("http://".length) },

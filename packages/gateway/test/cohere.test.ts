@@ -13,6 +13,7 @@ beforeAll(async () => {
   const models = { echo: "echo", tool: "tool?calls=2", think: "reason", later: "errorafter?after=2" };
   const names = Object.keys(models);
   gateway = await startTestGateway({
+    forgives: true,
     config: [
       "providers:",
       "  sim: { kind: cohere, base_url: SIMULATOR_HOST, api_key: k }",

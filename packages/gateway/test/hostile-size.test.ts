@@ -3,12 +3,12 @@ import type { Call } from "../src/core/call.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { toolSchema } from "../src/protocols/anthropic-messages/schema.ts";
-import { ToolIds } from "../src/protocols/anthropic-messages/tool-ids.ts";
 import { bedrockConverse } from "../src/protocols/bedrock-converse/index.ts";
 import { PendingCalls } from "../src/protocols/gemini-generate/pending-calls.ts";
 import type { Protocol } from "../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../src/protocols/registry.ts";
 import { parsedArguments } from "../src/protocols/tool-arguments.ts";
+import { ToolIds } from "../src/protocols/tool-ids.ts";
 import { openCrossing, translates, writerFor } from "../src/protocols/translate.ts";
 import { UniqueNames } from "../src/protocols/unique-names.ts";
 import { EventIntake } from "../src/stages/event-intake.ts";
@@ -123,7 +123,7 @@ describe("a list of many small things is read and written once", () => {
   });
 
   test("ids and names that repeat get a number each", () => {
-    const ids = new ToolIds();
+    const ids = new ToolIds((id) => id);
     const given = list(MANY, () => ids.call("c"));
     expect(new Set(given).size).toBe(MANY);
     expect(list(MANY, () => ids.result("c"))).toEqual(given);

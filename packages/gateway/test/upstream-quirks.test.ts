@@ -16,6 +16,7 @@ beforeAll(async () => {
   replay = await startReplayServer();
   const compatible = `kind: openai-compatible, base_url: '${replay.url}/v1'`;
   gateway = await startTestGateway({
+    forgives: true,
     config: `
 providers:
   plain: { ${compatible} }

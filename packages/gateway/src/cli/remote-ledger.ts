@@ -12,8 +12,15 @@ export function remoteLedger(url: string, adminKey: string): LedgerReads {
   };
   return {
     requests: async (filter) => (await get("/admin/requests", { ...filter })) as Page<RequestRecord>,
-    request: async (id) => (await client.get(`/admin/requests/${encodeURIComponent(id)}`)) as RequestRecord | null,
+    request: async (id) => recordIn(await client.get(`/admin/requests/${encodeURIComponent(id)}`)),
     spend: async ({ by, ...query }) => (await get("/admin/spend", { by: by.join(","), ...query })) as SpendReport,
     close: () => {},
   };
+}
+
+/** A row as the ledger has it. The decision, which the gateway takes anew, is what `explain --request` shows. */
+function recordIn(body: unknown): RequestRecord | null {
+  if (body === null) return null;
+  const { decision: _, ...record } = body as RequestRecord & { decision?: unknown };
+  return record;
 }

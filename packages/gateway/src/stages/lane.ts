@@ -64,7 +64,7 @@ export function laneTo(
 
 function named(lost: readonly string[]): readonly string[] {
   const shown = lost.slice(0, LOST_NAMED_MAX).map((name) => name.slice(0, LOST_CHARS_MAX));
-  return lost.length > shown.length ? [...shown, `${lost.length - shown.length} more`] : shown;
+  return lost.length > shown.length ? [...shown, `and ${lost.length - shown.length} more`] : shown;
 }
 
 /** The client's words for canonical fields. */
