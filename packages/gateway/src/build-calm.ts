@@ -65,8 +65,8 @@ export function buildCalm(parts: CalmParts): Calm {
   };
 }
 
-/** The store looks into no record: what comes from it is what a health board has put there. */
-function boardOf({ board }: SharedState): SharedBoard {
+/** The board of a store as boards of health want it: what comes from it is what one of them has put there. */
+export function boardOf({ board }: SharedState): SharedBoard {
   return {
     publish: (key, record) => board.publish(key, record),
     listen: (fn) => board.listen((key, record) => fn(key, record as BoardRecord | null)),

@@ -95,8 +95,11 @@ export async function handleRequest(
     answerError(run?.exchange ?? exchange, client, visit, ending.error);
   } finally {
     client?.close();
-    settle(plane, visit, ending);
-    run?.close(!ending.error && !ending.broken);
+    try {
+      settle(plane, visit, ending);
+    } finally {
+      run?.close(!ending.error && !ending.broken);
+    }
   }
 }
 

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { boardOf } from "../src/build-calm.ts";
 import { HealthBoard } from "../src/resilience/health-board.ts";
 import type { Permit } from "../src/resilience/permit.ts";
-import type { BoardRecord, SharedBoard } from "../src/resilience/shared-board.ts";
-import type { SharedState } from "../src/state/state.ts";
 import { BREAKER, call, chance, outcome } from "./support/health-boards.ts";
 import { redisReplica } from "./support/redis-harness.ts";
 import { hasRedis, startRedis, type TestRedis } from "./support/redis-server.ts";
@@ -29,15 +28,6 @@ async function replicasOn(redis: TestRedis, count: number) {
     return board;
   });
   return { clock, boards, states };
-}
-
-function boardOf({ board }: SharedState): SharedBoard {
-  return {
-    publish: (key, record) => board.publish(key, record),
-    listen: (fn) => board.listen((key, record) => fn(key, record as BoardRecord | null)),
-    lease: (name, ttlMs) => board.lease(name, ttlMs),
-    release: (name) => board.release(name),
-  };
 }
 
 async function redis(): Promise<TestRedis> {

@@ -43,16 +43,28 @@ export function attemptTimeouts(
   remainingMs: number,
 ): AttemptTimeouts {
   const { connectMs, idleMs } = deployment.timeouts;
-  const firstTokenMs = deployment.timeouts.firstTokenMs ?? (call.reasons ? FIRST_TOKEN_REASONING_MS : FIRST_TOKEN_MS);
-  // A first token that may take long needs a hop that lets it: only the default moves, a set one holds.
-  const hop = route.timeouts.hopMs ?? (call.stream ? Math.max(STREAM_HOP_MS, firstTokenMs) : jsonMs(call));
   return {
     connectMs,
-    firstTokenMs: call.stream ? firstTokenMs : null,
-    hopMs: Math.min(hop, remainingMs),
+    firstTokenMs: call.stream ? firstTokenMs(call, deployment) : null,
+    hopMs: Math.min(fullHopMs(call, deployment, route), remainingMs),
     idleMs,
     streamMaxMs: route.timeouts.streamMaxMs,
   };
+}
+
+/** What an attempt has where the chain leaves it all its time, ms. */
+export function fullHopMs(
+  call: Call,
+  deployment: { timeouts: DeploymentTimeouts },
+  route: Pick<Route, "timeouts">,
+): number {
+  // A first token that may take long needs a hop that lets it: only the default moves, a set one holds.
+  const byDefault = call.stream ? Math.max(STREAM_HOP_MS, firstTokenMs(call, deployment)) : jsonMs(call);
+  return route.timeouts.hopMs ?? byDefault;
+}
+
+function firstTokenMs(call: Call, { timeouts }: { timeouts: DeploymentTimeouts }): number {
+  return timeouts.firstTokenMs ?? (call.reasons ? FIRST_TOKEN_REASONING_MS : FIRST_TOKEN_MS);
 }
 
 function jsonMs(call: Call): number {

@@ -163,8 +163,10 @@ async function decide(
   const sideEffecting = call.platform.side_effecting === true;
   const others = othersLeft(work, standing);
   const remainingMs = standing.deadline - plane.clock.monotonic();
+  // After a race the request stands at the second one: a retry would not go to the deployment whose credential was renewed.
+  const isSpent = standing.renewed || second !== null;
   const mayWait = !others && !sideEffecting;
-  const terms = { visit, renewed: standing.renewed, mayWait, remainingMs };
+  const terms = { visit, renewed: isSpent, mayWait, remainingMs };
   const renewed = await renewal(plane, record, terms, cancel);
   standing.renewed ||= renewed;
   // Another credential is at hand: what the refused one has met says nothing of it.
@@ -239,7 +241,7 @@ function mayBeCalled({ health, clock }: DataPlane, work: Work, hopIndex: number)
  * The first of the later deployments that may still be tried and `suits`; -1: none. One that a request comes back to, after it
  * has waited for one before it, keeps the calls that were made there.
  */
-function laterHop(work: Work, hopIndex: number, suits: (hop: Hop) => boolean = () => true): number {
+export function laterHop(work: Work, hopIndex: number, suits: (hop: Hop) => boolean = () => true): number {
   const { plan } = work;
   const { attempts } = plan.settings.retries;
   return plan.hops.findIndex((hop, index) => index > hopIndex && callsTo(work, hop) < attempts && suits(hop));

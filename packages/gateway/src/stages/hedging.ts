@@ -5,7 +5,7 @@ import { LIMITS } from "../core/limits.ts";
 import { hedgeDelayMs } from "../resilience/hedge.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
 import { enter, giveBack } from "./enter.ts";
-import { type Standing, standAt, type Work } from "./execute.ts";
+import { laterHop, type Standing, standAt, type Work } from "./execute.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Second } from "./race.ts";
 import type { Hop } from "./route.ts";
@@ -26,12 +26,18 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
   if (!config || !mayBeDoubled(call) || lease.attempts.some((record) => record.hedge)) return null;
   if (!settings.fallback || call.platform.fallback === false || lease.attempts.length >= LIMITS.attemptsMax)
     return null;
-  const index = standing.hopIndex + 1;
+  // Where the loop itself would go next: one that has calls left, and room for what has been too long.
+  const { overflowed } = standing;
+  const index = laterHop(
+    work,
+    standing.hopIndex,
+    ({ deployment }) => !overflowed || hasMoreRoom(call, overflowed, deployment),
+  );
   const next = plan.hops[index];
   const first = plan.hops[standing.hopIndex];
   if (!next || !first) return null;
-  if (standing.overflowed && !hasMoreRoom(call, standing.overflowed, next.deployment)) return null;
-  plane.hedges.request(first.health, config.maxExtra);
+  // Retries are no requests: they would make more hedges of a deployment the worse it is.
+  if (standing.attemptsHere === 1) plane.hedges.request(first.health, config.maxExtra);
   const p95Ms = plane.health.p95Ms(first.health, call.stream);
   const afterMs = hedgeDelayMs(config, { p95Ms, expectedMs: first.deployment.expectedLatencyMs ?? null });
   if (afterMs === null) return null;
@@ -39,16 +45,16 @@ export function hedgeFor(plane: DataPlane, work: Work, standing: Standing, cance
     afterMs,
     takesOverflow: settings.contextFallback && hasMoreRoom(call, first.deployment, next.deployment),
     async start(isOver) {
+      if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
+      let record: AttemptRecord | null = null;
       try {
-        if (cancel.cancelled || !plane.hedges.take(first.health)) return null;
-        const record = await setOff(plane, work, next, aside(standing, index), isOver, cancel);
-        if (!record) plane.hedges.giveBack(first.health);
-        return record;
+        record = await setOff(plane, work, next, aside(standing, index), isOver, cancel);
       } catch (fault) {
         // The first one runs on, whatever becomes of this one.
         plane.log.fault(work.visit.requestId, fault);
-        return null;
       }
+      if (!record) plane.hedges.giveBack(first.health);
+      return record;
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Cancel } from "../core/cancel.ts";
 import { accountToken } from "../protocols/account-token.ts";
 import { translateReply, writerFor } from "../protocols/translate.ts";
-import { attemptTimeouts } from "../resilience/timeouts.ts";
+import { attemptTimeouts, fullHopMs } from "../resilience/timeouts.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptRecord, Grip } from "./attempt-record.ts";
 import { giveBack } from "./enter.ts";
@@ -56,7 +56,6 @@ function send(
     : (client.dress?.(call, deploymentToken(deployment, work.lease.row.tenant), accountToken(deployment.provider)) ??
       null);
   const timeouts = attemptTimeouts(call, deployment, plan.settings, remainingMs);
-  const fullMs = attemptTimeouts(call, deployment, plan.settings, Number.POSITIVE_INFINITY).hopMs;
   // Last: what it counts as a call on its way is only taken back by an attempt.
   const asked = { call, protocol, deployment, crossing, pool, header: work.header };
   const { request, credential, dropped, over } = provider.request(asked);
@@ -82,7 +81,7 @@ function send(
     cancel,
   );
   // In one literal: an object made by spreading is slow to make, and slow to read for its whole life.
-  const hasty = timeouts.hopMs < fullMs * HASTY_SHARE;
+  const hasty = timeouts.hopMs < fullHopMs(call, deployment, plan.settings) * HASTY_SHARE;
   const record: AttemptRecord = {
     hop,
     attempt,
