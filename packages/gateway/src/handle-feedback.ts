@@ -27,7 +27,7 @@ export async function handleFeedback(plane: DataPlane, exchange: Exchange): Prom
   try {
     if (plane.draining())
       throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
-    const { key, tenant } = authenticate(plane, plane.runtime(), (name) => exchange.header(name));
+    const { key, tenant } = authenticate(plane, plane.runtime(), exchange);
     const bounds = { bytesMax: LIMITS.feedbackBodyBytesMax, timeoutMs: plane.waits.clientBodyMs };
     const score = scoreIn(await readBody(exchange, bounds, clock));
     const at = new Date(visit.startedAt).toISOString();

@@ -81,7 +81,7 @@ export function handleModels(plane: DataPlane, exchange: Exchange, { shape, alia
   try {
     const runtime = plane.runtime();
     const { snapshot } = runtime;
-    const caller = authenticate(plane, runtime, (name) => exchange.header(name), credential);
+    const caller = authenticate(plane, runtime, exchange, credential);
     const aliases = allowedAliases(snapshot, caller);
     const entry = (name: string): object => shape.entry(name, snapshot.loadedAt);
     if (alias === null) return json(exchange, visit, shape.list(aliases.map(entry), aliases));

@@ -1,4 +1,4 @@
-import { HEADERS } from "@sluicegate/contract";
+import { HEADERS, PLATFORM_HEADER_PREFIX } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
@@ -34,7 +34,16 @@ export async function handleRequest(
   const visit = openVisit(clock, plane.random, exchange, protocol);
   const runtime = plane.runtime();
   const { snapshot } = runtime;
-  const ending: Ending = {};
+  // With all that it may come to hold: it would grow out of its shape otherwise.
+  const ending: Ending = {
+    caller: undefined,
+    call: undefined,
+    facts: undefined,
+    plan: undefined,
+    lease: undefined,
+    error: undefined,
+    broken: undefined,
+  };
   let client: ClientStream | null = null;
   let run: IdempotentRun | null = null;
   plane.metrics.requestBegan();
@@ -42,7 +51,7 @@ export async function handleRequest(
     if (plane.draining())
       throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
     // Whose key is this? Asked before the body is read: a stranger's bytes cost nothing.
-    ending.caller = authenticate(plane, runtime, header, path.credential);
+    ending.caller = authenticate(plane, runtime, exchange, path.credential);
     const raw = await readBody(
       exchange,
       { bytesMax: snapshot.gateway.bodyLimitBytes, timeoutMs: plane.waits.clientBodyMs },
@@ -50,7 +59,12 @@ export async function handleRequest(
     );
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
     // Wire → call; the raw bytes stay at hand.
-    ending.call = protocol.decodeRequest({ raw, header, path });
+    ending.call = protocol.decodeRequest({
+      raw,
+      header,
+      path,
+      platformHeaders: exchange.sends(PLATFORM_HEADER_PREFIX),
+    });
     const keyed = idempotencyKey(exchange) !== null;
     // What routing looks at is on the row, whatever becomes of the request: what no config could change is refused before.
     ending.facts = routeFacts(runtime, ending.caller, ending.call, { at: clock.now(), draw: plane.random.float() });
@@ -59,13 +73,14 @@ export async function handleRequest(
     // Is there room at all? Less urgent work is turned away first.
     shed(plane, ending.call);
     // The same key again: the same answer, joined in flight or replayed.
-    const asking = { visit, runtime, caller: ending.caller, call: ending.call };
-    const first = keyed ? await replay(plane, exchange, asking) : null;
-    if (first === "replayed") {
-      ending.lease = { row: requestRow(visit, ending), attempts: [] };
-      return;
+    if (keyed) {
+      const first = await replay(plane, exchange, { visit, runtime, caller: ending.caller, call: ending.call });
+      if (first === "replayed") {
+        ending.lease = { row: requestRow(visit, ending), attempts: [] };
+        return;
+      }
+      run = first;
     }
-    run = first;
     const door = run?.exchange ?? exchange;
     // Alias → ordered deployments, with reasons.
     const { caller: who, call: asked, facts } = ending;
@@ -78,7 +93,9 @@ export async function handleRequest(
       return;
     }
     // A trace of it on disk before anything is sent.
-    ending.lease = await admit(plane, visit, ending.caller, ending.call, ending.plan);
+    const admitted = admit(plane, visit, ending.caller, ending.call, ending.plan);
+    await admitted.written;
+    ending.lease = admitted.lease;
     const { call, plan, lease } = ending;
     if (call.stream)
       client = new ClientStream(door, protocol, call, clock, plan.settings.keepaliveMs, idHeaders(visit));
@@ -89,7 +106,9 @@ export async function handleRequest(
     const executed = await execute(plane, work, door.cancel);
     const { expose } = snapshot.gateway;
     const { slowStream } = plan.settings;
-    ending.broken = await respond(plane, door, client, executed, { visit, call, lease, expose, metadata, slowStream });
+    const answer = { visit, call, lease, expose, metadata, slowStream };
+    const answered = respond(plane, door, client, executed, answer);
+    ending.broken = answered instanceof Promise ? await answered : answered;
   } catch (thrown) {
     ending.error = toGatewayError(thrown);
     answerError(run?.exchange ?? exchange, client, visit, ending.error);

@@ -46,7 +46,7 @@ export async function handleResponses(plane: DataPlane, exchange: Exchange): Pro
     if (plane.draining())
       throw new GatewayError("draining", "this gateway is shutting down; ask again", { retryAfterMs: 1_000 });
     const runtime = plane.runtime();
-    const caller = authenticate(plane, runtime, (name) => exchange.header(name));
+    const caller = authenticate(plane, runtime, exchange);
     const resource = resourceOf(exchange);
     const hop = findResponse(runtime, caller, resource.id, resourceProtocol(resource));
     if (asksForEvents(resource)) {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Call } from "../src/core/call.ts";
+import { inOnePiece } from "../src/core/pieces.ts";
 import { proofOf } from "../src/protocols/gemini-generate/proof.ts";
 import type { Protocol, Quirks, Target } from "../src/protocols/protocol.ts";
 import { openCrossing } from "../src/protocols/translate.ts";
@@ -214,7 +215,7 @@ describe("long integers in arguments", () => {
     for (const client of ["messages", "gemini"] as const) {
       const raw = JSON.stringify({ ...DIALECTS[client].body("a", false), ...histories[client] });
       const call = decoded(client, raw.replaceAll(String(FIRST), args));
-      const sent = String(protocolOf(call.dialect).passRequest(call, target(client)));
+      const sent = String(inOnePiece(protocolOf(call.dialect).passRequest(call, target(client))));
       expect(sent).toContain(args);
       expect(sent).not.toContain("hm");
     }

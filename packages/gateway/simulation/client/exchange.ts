@@ -1,5 +1,5 @@
 import { Cancel } from "../../src/core/cancel.ts";
-import type { Exchange, RequestBody } from "../../src/http/exchange.ts";
+import type { Exchange, RequestBody, TextEncoding } from "../../src/http/exchange.ts";
 
 /** What a client sends. Header names are lower case. */
 export interface SentRequest {
@@ -31,6 +31,8 @@ export class VirtualExchange implements Exchange {
   readonly path: string;
   readonly query = "";
   readonly cancel = new Cancel();
+  /** A connection carries one request here. */
+  readonly connection = this;
   readonly request: RequestBody;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #end: ClientEnd;
@@ -68,16 +70,20 @@ export class VirtualExchange implements Exchange {
     return this.#headers[name];
   }
 
+  sends(prefix: string): boolean {
+    return Object.keys(this.#headers).some((name) => name.startsWith(prefix));
+  }
+
   askForBody(): void {}
 
   later(act: () => void): void {
     this.#later(act);
   }
 
-  respond(status: number, headers: readonly string[], body: Buffer | string): void {
+  respond(status: number, headers: readonly string[], body: Buffer | string, encoding: TextEncoding = "utf8"): void {
     if (this.#headSent) return this.#end.onFault(`a whole answer (${status}) over one that has begun`);
     if (this.#closed) return;
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    const bytes = typeof body === "string" ? Buffer.from(body, encoding) : body;
     this.#sendHead(status, headers);
     this.#put(bytes);
     this.#over();

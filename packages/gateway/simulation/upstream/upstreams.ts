@@ -1,4 +1,5 @@
 import { noUsage } from "@sluicegate/contract";
+import { inOnePiece } from "../../src/core/pieces.ts";
 import type { Transport, UpstreamCall, UpstreamRequest, UpstreamSink } from "../../src/core/transport.ts";
 import type { Chance } from "../core/chance.ts";
 import type { Journal } from "../core/journal.ts";
@@ -66,7 +67,7 @@ export class Upstreams {
   call(replica: string, request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
     const deployment = request.pool.key;
     const spec = this.#specs.get(deployment);
-    const body = request.body?.toString("utf8") ?? "";
+    const body = request.body ? inOnePiece(request.body).toString("utf8") : "";
     if (!spec) return this.#webhook(request, body, sink);
     const [, mark = "?", wants, words = "1"] = MARK.exec(body) ?? [];
     const stream = /"stream":\s*true/.test(body);

@@ -2,8 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEYS, startControl, type TestControl } from "../admin/fixtures/control.ts";
-import { anAttempt, aRow } from "../ledger/fixtures/rows.ts";
-import { settlementLine } from "../ledger/spool-line.ts";
+import { anAttempt, aRow, aSettlement } from "../ledger/fixtures/rows.ts";
 import { LedgerStore } from "../ledger/store.ts";
 import { someFacts } from "../routing/fixtures/config.ts";
 import { type CliResult, newFolder, runCli } from "./fixtures/run-cli.ts";
@@ -42,12 +41,12 @@ beforeAll(async () => {
   const store = new LedgerStore(join(dir, "data", "ledger.sqlite"), false);
   const attempt = anAttempt(1, { deployment: "cheap", latency_ms: 80 });
   const rows = [
-    settlementLine(row("req_1", {}), [attempt]),
-    settlementLine(row("req_2", {}), [attempt]),
-    settlementLine(row("req_gold", { tags: { tier: "gold" } }, { rule: "gold", deployment: "big" }), [
+    aSettlement(row("req_1", {}), [attempt]),
+    aSettlement(row("req_2", {}), [attempt]),
+    aSettlement(row("req_gold", { tags: { tier: "gold" } }, { rule: "gold", deployment: "big" }), [
       { ...attempt, deployment: "big" },
     ]),
-    settlementLine(row("req_no", { classification: "restricted", tenant: "gone" }, { route: null, rule: null }), []),
+    aSettlement(row("req_no", { classification: "restricted", tenant: "gone" }, { route: null, rule: null }), []),
   ];
   store.apply({ instance: "gw", running: [], settled: rows });
   store.close();

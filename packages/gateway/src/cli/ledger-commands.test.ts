@@ -2,8 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEYS, startControl, type TestControl } from "../admin/fixtures/control.ts";
-import { anAttempt, aRow } from "../ledger/fixtures/rows.ts";
-import { settlementLine } from "../ledger/spool-line.ts";
+import { anAttempt, aRow, aSettlement } from "../ledger/fixtures/rows.ts";
 import { LedgerStore } from "../ledger/store.ts";
 import { type CliResult, newFolder, runCli } from "./fixtures/run-cli.ts";
 
@@ -49,7 +48,7 @@ const ROWS: [ReturnType<typeof aRow>, ReturnType<typeof anAttempt>[]][] = [
 beforeAll(async () => {
   mkdirSync(join(dir, "data"));
   const store = new LedgerStore(join(dir, "data", "ledger.sqlite"), false);
-  store.apply({ instance: "gw", running: [], settled: ROWS.map(([row, attempts]) => settlementLine(row, attempts)) });
+  store.apply({ instance: "gw", running: [], settled: ROWS.map(([row, attempts]) => aSettlement(row, attempts)) });
   store.close();
   control = await startControl();
   for (const [row, attempts] of ROWS) control.add(row, attempts);

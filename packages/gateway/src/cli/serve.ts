@@ -21,6 +21,8 @@ export interface ServeOptions {
  * Exit code 1, with the whole report on stderr, for a config that cannot be served.
  */
 export async function runServe(options: ServeOptions): Promise<void> {
+  // A reader that leaves, or a full disk, ends a command that prints. It must not end what serves.
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
   const log = createLog({ fd: 1, level: "info", access: true });
   let gateway: Gateway;
   try {

@@ -43,6 +43,12 @@ export interface PlatformFields {
   retry_after_tool_results?: boolean;
 }
 
+/** A stretch of bytes: from `start` up to `end`, which is not in it. */
+export interface Place {
+  start: number;
+  end: number;
+}
+
 /** Where one member of a JSON object stands in its bytes. */
 export interface Member {
   key: string;
@@ -85,8 +91,10 @@ export interface Call {
   raw: Buffer;
   /** The same, parsed. Owned by the dialect's protocol; nobody else looks inside. */
   body: Record<string, unknown>;
-  /** Where its top-level members stand in `raw`, so that one can be spliced without writing the rest again. */
-  members: readonly Member[];
+  /** Where its top-level members stand in `raw`, so that one can be spliced without writing the rest again; null: not looked for. */
+  members: readonly Member[] | null;
+  /** Where the value of the one `model` among them stands, if that is known. */
+  modelAt: Place | null;
 }
 
 /** What a JSON answer says, as far as routing, money and the ledger care. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
-import { newId } from "./ids.ts";
+import { idAt, newId } from "./ids.ts";
 import { systemRandom } from "./random.ts";
 
 const random = systemRandom();
@@ -24,4 +24,19 @@ it("does not repeat within a millisecond", () => {
   const clock = new VirtualClock();
   const ids = new Set(Array.from({ length: 20_000 }, () => newId("req", clock, random)));
   expect(ids.size).toBe(20_000);
+});
+
+it("is written digit by digit in base 32", () => {
+  const time = fc.integer({ min: 0, max: Date.UTC(2500, 0) });
+  const chance = fc.uint8Array({ minLength: 16, maxLength: 16 });
+  const letters = "0123456789abcdefghjkmnpqrstvwxyz";
+  fc.assert(
+    fc.property(time, chance, (at, bytes) => {
+      const digits: number[] = [];
+      for (let rest = BigInt(at); digits.length < 10; rest >>= 5n) digits.unshift(Number(rest & 31n));
+      for (const byte of bytes) digits.push(byte % 32);
+      const text = digits.map((digit) => letters[digit]).join("");
+      expect(idAt("x", at, { bytes: () => bytes, float: () => 0 })).toBe(`x_${text}`);
+    }),
+  );
 });

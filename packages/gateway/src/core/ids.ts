@@ -2,25 +2,52 @@ import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 
 const BASE32 = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz");
-const TIME_CHARS = 10;
-/** Half of them: of so many characters a number is still a small integer, which is far cheaper to take apart. */
-const HALF_CHARS = TIME_CHARS / 2;
-const HALF = 32 ** HALF_CHARS;
+/** Half of the ten characters of time: of so many a number is still a small integer, which is far cheaper to take apart. */
+const HALF = 32 ** 5;
 const RANDOM_CHARS = 16;
 
 /** A new id `<prefix>_` + 10 characters of time + 16 random ones; ids sort by the millisecond they were made in. */
 export function newId(prefix: string, clock: Clock, random: Random): string {
-  const chars = Buffer.allocUnsafe(TIME_CHARS + RANDOM_CHARS);
-  const time = clock.now();
-  let low = time % HALF;
-  let high = (time - low) / HALF;
-  for (let at = HALF_CHARS - 1; at >= 0; at--) {
-    chars[at] = BASE32[high & 31] as number;
-    chars[HALF_CHARS + at] = BASE32[low & 31] as number;
-    high >>>= 5;
-    low >>>= 5;
-  }
-  const bytes = random.bytes(RANDOM_CHARS);
-  for (let i = 0; i < RANDOM_CHARS; i++) chars[TIME_CHARS + i] = BASE32[(bytes[i] as number) & 31] as number;
-  return `${prefix}_${chars.toString("latin1")}`;
+  return idAt(prefix, clock.now(), random);
+}
+
+/** The same for a moment (epoch ms) that has just been looked at. */
+export function idAt(prefix: string, atMs: number, random: Random): string {
+  const low = atMs % HALF;
+  const high = (atMs - low) / HALF;
+  const b = random.bytes(RANDOM_CHARS);
+  // All at once: no buffer is made only to be read, and the text is one piece.
+  return `${prefix}_${String.fromCharCode(
+    letter(high >>> 20),
+    letter(high >>> 15),
+    letter(high >>> 10),
+    letter(high >>> 5),
+    letter(high),
+    letter(low >>> 20),
+    letter(low >>> 15),
+    letter(low >>> 10),
+    letter(low >>> 5),
+    letter(low),
+    letter(b[0]),
+    letter(b[1]),
+    letter(b[2]),
+    letter(b[3]),
+    letter(b[4]),
+    letter(b[5]),
+    letter(b[6]),
+    letter(b[7]),
+    letter(b[8]),
+    letter(b[9]),
+    letter(b[10]),
+    letter(b[11]),
+    letter(b[12]),
+    letter(b[13]),
+    letter(b[14]),
+    letter(b[15]),
+  )}`;
+}
+
+/** The letter of the lowest five bits. */
+function letter(bits: number | undefined = 0): number {
+  return BASE32[bits & 31] as number;
 }

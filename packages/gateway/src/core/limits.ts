@@ -49,6 +49,9 @@ export const LIMITS = {
   feedbackCommentCharsMax: 2_000,
   /** Deployments made on the fly for `provider/model` names. */
   rawDeploymentsMax: 1_000,
+  /** Plans kept for requests alike, and those of one caller's alias: they differ by dialect and by what they need. */
+  usualPlansMax: 10_000,
+  usualPlansOfAlias: 16,
   /** (deployment, model that answered) pairs that are remembered as told. */
   driftsMax: 1_000,
   /** (key, code) pairs whose refusals are counted at once, and the rows that each gets in a while. */
@@ -67,6 +70,16 @@ export const LIMITS = {
   storeAnswerMs: 50,
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
+  /**
+   * Keys, aliases and deployments whose part of an access line is kept as text, how many forms of it each, and how long.
+   * With no room left, one in so many that are new is kept in the place of an old one.
+   */
+  accessRunKeysMax: 512,
+  accessRunsPerKey: 8,
+  accessRunCharsMax: 2_048,
+  accessRunsUnwanted: 16,
+  /** (alias, model) pairs of a deployment whose names are kept as they are sent with answers. */
+  servedNamesMax: 8,
 } as const;
 
 /** Times that tests shorten, or make longer: a machine that is busy with other tests is no slow store. */

@@ -63,10 +63,14 @@ function divideHalfUp(total: number): MicroUsd {
   return rest * 2 >= NANO_PER_MILLION_TO_MICRO ? whole + 1 : whole;
 }
 
+const ZERO = 48;
+
 /** Micro-USD as a decimal USD string without needless zeros: 1500 → "0.0015". */
 export function usdString(microUsd: MicroUsd): string {
   const sign = microUsd < 0 ? "-" : "";
   const digits = Math.abs(microUsd).toString().padStart(7, "0");
-  const fraction = digits.slice(-6).replace(/0+$/, "");
-  return sign + digits.slice(0, -6) + (fraction ? `.${fraction}` : "");
+  const point = digits.length - 6;
+  let end = digits.length;
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end--;
+  return sign + digits.slice(0, point) + (end > point ? `.${digits.slice(point, end)}` : "");
 }

@@ -20,11 +20,17 @@ export type Denial = "no_policy" | "denied" | "not_in_allow_list";
  */
 export function denialOf(policies: readonly (Policy | null)[], name: string, raw: boolean): Denial | null {
   if (policies.length === 0 || policies.includes(null)) return "no_policy";
-  if (policies.some((policy) => policy?.deny.some((pattern) => matches(pattern, name, raw)))) return "denied";
-  const allowed = policies.every(
-    (policy) => policy && (policy.allow === "*" ? !raw : policy.allow.some((pattern) => matches(pattern, name, raw))),
-  );
-  return allowed ? null : "not_in_allow_list";
+  for (const policy of policies) if (policy && anyMatches(policy.deny, name, raw)) return "denied";
+  for (const policy of policies) {
+    const allowed = policy && (policy.allow === "*" ? !raw : anyMatches(policy.allow, name, raw));
+    if (!allowed) return "not_in_allow_list";
+  }
+  return null;
+}
+
+function anyMatches(patterns: readonly string[], name: string, raw: boolean): boolean {
+  for (const pattern of patterns) if (matches(pattern, name, raw)) return true;
+  return false;
 }
 
 /** Deny lists may name deployments, or what they call (`provider/model`, `provider/*`): such a deployment leaves every chain. */

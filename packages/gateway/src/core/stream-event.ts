@@ -10,6 +10,8 @@ export interface StreamEvent {
 
 /** Cuts a byte stream into events, wherever the chunks were cut. Holds at most one. Throws for bytes that are no event. */
 export interface EventSplitter {
+  /** True when what comes next begins an event. Absent: it cannot be told. */
+  readonly isBetween?: boolean;
   /** Feeds bytes; calls `onEvent` for each event they complete, in order, before it returns. */
   push(chunk: Buffer, onEvent: (event: StreamEvent) => void): void;
   /** The end of the stream: what of the last event counts although it is not whole. */

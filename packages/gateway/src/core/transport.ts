@@ -1,3 +1,5 @@
+import type { Bytes } from "./pieces.ts";
+
 /** One HTTP/1.1 request to an upstream. Header names are lower case, flat: name, value, name, value. */
 export interface UpstreamRequest {
   /** Scheme, host and port, for example `https://api.openai.com`. */
@@ -6,7 +8,7 @@ export interface UpstreamRequest {
   /** Path with query. */
   path: string;
   headers: string[];
-  body: Buffer | null;
+  body: Bytes | null;
   /** How long a new connection may take, in ms. */
   connectTimeoutMs: number;
   /** Connections that may be open to this deployment; its own pool is keyed by `pool`. */

@@ -11,18 +11,25 @@ export interface Exchange {
   readonly path: string;
   /** Query without the `?`, empty when there is none. */
   readonly query: string;
+  /** The connection it came by: the same object for every request of it, and for no other's. */
+  readonly connection: object;
   /** Fires `client_left` when the client closes before the answer is complete. */
   readonly cancel: Cancel;
   /** True once a status has gone out. */
   readonly headSent: boolean;
   /** A request header by lower-case name; a repeated one is joined by node. */
   header(name: string): string | undefined;
+  /** Whether the name of any request header begins with `prefix`, which is lower case. */
+  sends(prefix: string): boolean;
   /** Tells a client that waits for it to send its body. */
   askForBody(): void;
   /** Does it later in this tick, with what others leave for then: like with like, while the code is warm. */
   later(act: () => void): void;
-  /** A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. */
-  respond(status: number, headers: readonly string[], body: Buffer | string): void;
+  /**
+   * A whole answer in one write. Headers are flat: name, value, name, value. Does nothing once a head is out. Text of Latin-1
+   * is bytes, one a character.
+   */
+  respond(status: number, headers: readonly string[], body: Buffer | string, encoding?: TextEncoding): void;
   /** Sends the head of a stream. */
   begin(status: number, headers: readonly string[]): void;
   /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
@@ -35,6 +42,9 @@ export interface Exchange {
   destroy(): void;
 }
 
+/** How an answer's text becomes bytes: as UTF-8 where nothing is said. */
+export type TextEncoding = "utf8" | "latin1";
+
 /** Where a request's body comes from. */
 export interface RequestBody {
   on(event: "data", listener: (chunk: Buffer) => void): unknown;
@@ -44,6 +54,8 @@ export interface RequestBody {
 
 /** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
 const JOIN_BYTES_MAX = 64 * 1024;
+/** A size line of eight digits, and the line end behind the chunk. */
+const FRAMING_BYTES_MAX = 12;
 /** What ends a body in chunks (RFC 9112, 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
@@ -59,6 +71,8 @@ export class HttpExchange implements Exchange {
   #awaitsContinue: boolean;
   /** The answer is a stream in chunks, framed here: node would make four pieces of each, and gather them again. */
   #chunked = false;
+  /** The head of a stream in chunks has gone out, with its first piece: what follows needs nothing more of node's. */
+  #flows = false;
 
   readonly #batch: TickBatch;
 
@@ -79,9 +93,24 @@ export class HttpExchange implements Exchange {
     response.on("error", () => this.cancel.cancel("client_left"));
   }
 
+  get connection(): object {
+    return this.request.socket;
+  }
+
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  sends(prefix: string): boolean {
+    const { rawHeaders } = this.request;
+    const first = prefix.charCodeAt(0);
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] ?? "";
+      // Two cases of a letter differ in one bit.
+      if ((name.charCodeAt(0) | 32) === first && name.slice(0, prefix.length).toLowerCase() === prefix) return true;
+    }
+    return false;
   }
 
   askForBody(): void {
@@ -97,10 +126,12 @@ export class HttpExchange implements Exchange {
     return this.response.headersSent;
   }
 
-  respond(status: number, headers: readonly string[], body: Buffer | string): void {
+  respond(status: number, headers: readonly string[], body: Buffer | string, encoding: TextEncoding = "utf8"): void {
     const response = this.response;
     if (this.headSent || response.destroyed) return;
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    // What is short goes out as text with its head: there is no need to make bytes of it before.
+    const asIs = typeof body !== "string" || (encoding === "latin1" && body.length <= JOIN_BYTES_MAX);
+    const bytes = asIs ? body : Buffer.from(body, encoding);
     const all = [...headers, "content-length", String(bytes.length)];
     const shown = this.method === "HEAD" ? undefined : bytes;
     if (this.#leavesNothing()) {
@@ -108,14 +139,15 @@ export class HttpExchange implements Exchange {
       response.writeHead(status, all);
       this.#batch.add(() => {
         if (response.destroyed) return;
-        if (shown && shown.length <= JOIN_BYTES_MAX) this.#writeText(shown.toString("latin1"));
+        if (typeof shown === "string") this.#writeText(shown);
+        else if (shown && shown.length <= JOIN_BYTES_MAX) this.#writeText(shown.toString("latin1"));
         else if (shown) response.write(shown);
         response.end();
       });
       return;
     }
     response.writeHead(status, [...all, "connection", "close"]);
-    if (shown) response.write(shown);
+    if (shown) response.write(shown, "latin1");
     this.#endLater();
   }
 
@@ -165,10 +197,25 @@ export class HttpExchange implements Exchange {
   write(bytes: Buffer): boolean {
     const response = this.response;
     if (response.destroyed) return true;
+    if (this.#flows && this.#writeStraight(bytes)) return true;
     if (!this.#chunked) response.write(bytes);
-    else if (bytes.length <= JOIN_BYTES_MAX) this.#writeText(chunkOf(bytes));
-    else this.#writeLarge(bytes);
+    else if (bytes.length > JOIN_BYTES_MAX) this.#writeLarge(bytes);
+    else this.#writeText(chunkText(bytes));
+    this.#flows = this.#chunked;
     return response.writableLength < response.writableHighWaterMark;
+  }
+
+  /**
+   * A piece of a stream that has nothing before it goes to the socket at once, past the response, which would only make it
+   * wait its turn. A piece that could fill the socket's buffer does not: the response has to know when to say "drain".
+   */
+  #writeStraight(bytes: Buffer): boolean {
+    const { response } = this;
+    const { socket } = response;
+    if (!socket?.writable || socket.writableLength > 0 || response.writableEnded) return false;
+    if (bytes.length === 0 || bytes.length + FRAMING_BYTES_MAX > socket.writableHighWaterMark) return false;
+    socket.write(chunkOf(bytes));
+    return true;
   }
 
   onDrain(listener: () => void): void {
@@ -179,7 +226,7 @@ export class HttpExchange implements Exchange {
   end(bytes?: Buffer): void {
     const response = this.response;
     if (response.destroyed) return;
-    if (this.#chunked) this.#writeText(bytes && bytes.length > 0 ? chunkOf(bytes) + LAST_CHUNK : LAST_CHUNK);
+    if (this.#chunked) this.#writeText(bytes ? chunkText(bytes) + LAST_CHUNK : LAST_CHUNK);
     else if (bytes) response.write(bytes);
     response.end();
   }
@@ -209,9 +256,22 @@ export class HttpExchange implements Exchange {
   }
 }
 
-/** A chunk of a body in chunks, framed (RFC 9112, 7.1). An empty one would end the body. */
-function chunkOf(bytes: Buffer): string {
-  return bytes.length > 0 ? `${sizeLine(bytes)}${bytes.toString("latin1")}\r\n` : "";
+/** A chunk of a body in chunks, framed (RFC 9112, 7.1). Not for an empty one: it would end the body. */
+function chunkOf(bytes: Buffer): Buffer {
+  const size = sizeLine(bytes);
+  const from = size.length;
+  const to = from + bytes.length;
+  const chunk = Buffer.allocUnsafe(to + 2);
+  for (let i = 0; i < from; i++) chunk[i] = size.charCodeAt(i);
+  chunk.set(bytes, from);
+  chunk[to] = 13;
+  chunk[to + 1] = 10;
+  return chunk;
+}
+
+/** The same as text of Latin-1; nothing for nothing. */
+function chunkText(bytes: Buffer): string {
+  return bytes.length > 0 ? chunkOf(bytes).toString("latin1") : "";
 }
 
 function sizeLine(bytes: Buffer): string {

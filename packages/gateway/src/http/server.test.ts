@@ -69,6 +69,22 @@ const answersOf = (of: RawClient, count = 1) =>
   until(`${count} answers`, () => of.answers().length >= count && of.answers());
 const get = (path = "/"): string => `GET ${path} HTTP/1.1\r\nhost: h\r\n\r\n`;
 
+describe("a request's headers", () => {
+  it.each([
+    ["", false],
+    ["X-Sluicegate-User: u\r\n", true],
+    ["accept: */*\r\nx-sluicegate-tags: {}\r\n", true],
+    ["x-sluicegat: x-sluicegate-a\r\n", false],
+    ["8-sluicegate-user: u\r\n", false],
+    ["x: y\r\n", false],
+  ])("%j begin so: %s", async (lines, sent) => {
+    const served = await serve((exchange) => exchange.respond(200, [], String(exchange.sends("x-sluicegate-"))));
+    const from = await client(served, `GET / HTTP/1.1\r\nhost: h\r\n${lines}\r\n`);
+    const [answer] = await answersOf(from);
+    expect(answer?.body).toBe(String(sent));
+  });
+});
+
 describe("an answer", () => {
   it("is whole, with its length, and the connection stays for the next request", async () => {
     const served = await serve((exchange) =>
@@ -92,6 +108,33 @@ describe("an answer", () => {
     await until("the head", () => one.received().includes("\r\n\r\n"));
     expect(one.received().toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*content-length: 5\r\n[\s\S]*\r\n\r\n$/i);
     expect(one.received().toString()).not.toMatch(/connection: close/i);
+  });
+
+  it.each([
+    ["short", 1],
+    ["long", 50_000],
+  ])("in text of Latin-1 is the same bytes as a buffer, %s", async (_length, times) => {
+    const bytes = Buffer.from("é€ \u0000\r\n".repeat(times));
+    const text = bytes.toString("latin1");
+    const served = await serve((exchange) =>
+      readBody(exchange, { bytesMax: 10, timeoutMs: 60_000 }, systemClock).then(
+        () => exchange.respond(200, [], exchange.path === "/text" ? text : bytes, "latin1"),
+        // Too large: answered while the client still sends, and then closed.
+        () => exchange.respond(413, [], exchange.path === "/text" ? text : bytes, "latin1"),
+      ),
+    );
+    const received = async (path: string, ...more: string[]): Promise<Buffer> => {
+      const one = await client(served, `POST ${path} HTTP/1.1\r\nhost: h\r\n${more.join("\r\n")}`);
+      return until("the answer", () => {
+        const all = one.received();
+        const at = all.indexOf("\r\n\r\n");
+        return at !== -1 && all.length - at - 4 >= bytes.length ? all.subarray(at + 4) : null;
+      });
+    };
+    for (const path of ["/text", "/buffer"]) {
+      expect((await received(path, "content-length: 2", "", "{}")).equals(bytes)).toBe(true);
+      expect((await received(path, "content-length: 200000", "", "x")).equals(bytes)).toBe(true);
+    }
   });
 
   it("goes out once", async () => {

@@ -24,6 +24,11 @@ export class SseSplitter implements EventSplitter {
     this.#bytesMax = bytesMax;
   }
 
+  /** Nothing of an event is held. (The LF of a CRLF that was cut in two may still come: it is a blank line like any other.) */
+  get isBetween(): boolean {
+    return this.#heldBytes === 0;
+  }
+
   /** Feeds bytes; calls `onEvent` for each event they complete, in order, before it returns. */
   push(chunk: Buffer, onEvent: (event: StreamEvent) => void): void {
     let start = 0;

@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import { inOnePiece } from "../core/pieces.ts";
 import type {
   Transport,
   UpstreamCall,
@@ -99,7 +100,7 @@ function dispatch(pool: Dispatcher, request: UpstreamRequest, sink: UpstreamSink
       path: request.path,
       method: request.method,
       headers: request.headers,
-      body: request.body,
+      body: request.body && inOnePiece(request.body),
     },
     {
       onRequestStart(given) {

@@ -3,12 +3,24 @@ export const LEDGER_LIMITS = {
   /** A segment of the spool is closed at this size, or at a quarter of a small spool. */
   segmentBytes: 8 * 1024 * 1024,
   segmentBytesMin: 64 * 1024,
+  /** Memory that is used again for the lines of each tick; longer ones get their own. */
+  tickBytes: 256 * 1024,
   /** Rows kept in memory while the spool file cannot be written; more are dropped and counted. */
   unwrittenBytesMax: 64 * 1024 * 1024,
+  /**
+   * Shapes of rows that are told apart, how many rows of one earn it a statement of its own (making it costs as much as
+   * it saves in about that many), and how long a text in it may be.
+   */
+  rowShapesMax: 64,
+  rowShapeAfter: 32,
+  rowShapeTextMax: 200,
   /** How much of a segment the worker takes into one transaction. */
   batchBytes: 512 * 1024,
   /** A line longer than this is not one of ours. */
   lineBytesMax: 64 * 1024 * 1024,
+  /** Runs of a kind that the reader of lean lines keeps as values, and how long a run it keeps. */
+  runsMax: 1_024,
+  runCharsMax: 2_048,
   /** An admission waits this long for its settlement before it is shown as a running row. */
   holdMs: 1_000,
   /** Admissions waiting so at once; the oldest beyond it become running rows. */

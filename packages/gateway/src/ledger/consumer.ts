@@ -1,25 +1,30 @@
 import type { Clock } from "../core/clock.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
-import type { SegmentTail } from "./segment-tail.ts";
+import { detached } from "./detached.ts";
+import type { SegmentTail, TailLines } from "./segment-tail.ts";
 import type { Position } from "./segments.ts";
-import { lineHead } from "./spool-line.ts";
+import { lineHead, type Settled } from "./spool-line.ts";
 import type { LedgerStore, Rejected } from "./store.ts";
 
-interface Held {
+/** An admission that waits, and where its line begins. */
+interface Held extends Position {
   line: string;
-  start: Position;
   sinceMs: number;
 }
 
 /** What is about to go into the database, kept until it has: a failed step tries the same again. */
 interface Stage {
   running: string[];
-  settled: string[];
+  settled: Settled[];
   feedback: string[];
   rejected: Rejected[];
   /** Admissions that wait from now on, and those that no longer do. */
   hold: Map<string, Held>;
   release: string[];
+  /** Admissions among `running`, by request id. */
+  shown: Map<string, string>;
+  /** Requests that are settled with an admission which the database has. */
+  over: string[];
 }
 
 /** Moves a spool into the database. An admission waits a little, so that most requests are written once, when settled. */
@@ -29,6 +34,8 @@ export class Consumer {
   readonly #clock: Clock;
   readonly #holdMs: number;
   readonly #held = new Map<string, Held>();
+  /** The admissions of running rows, oldest first: what settles one is whole without the database, which may be a new one by then. */
+  readonly #shown = new Map<string, string>();
   #stage: Stage | null = null;
   #position: Position;
   #lines = 0;
@@ -44,7 +51,8 @@ export class Consumer {
 
   /** All lines before this place are in the database. */
   get position(): Position {
-    return this.#position;
+    const { segment, bytes, lines } = this.#position;
+    return { segment, bytes, lines };
   }
 
   /** Lines taken from the spool so far. */
@@ -69,8 +77,10 @@ export class Consumer {
     const { running, settled, feedback } = stage;
     const rejected = store.apply({ instance: this.#instance, running, settled, feedback });
     for (const requestId of stage.release) this.#held.delete(requestId);
-    for (const [requestId, held] of stage.hold) this.#held.set(requestId, held);
-    this.#position = this.#held.values().next().value?.start ?? this.#tail.position;
+    for (const [requestId, held] of stage.hold) this.#hold(requestId, held);
+    for (const requestId of stage.over) this.#shown.delete(requestId);
+    for (const [requestId, line] of stage.shown) this.#show(requestId, line);
+    this.#position = this.#held.values().next().value ?? this.#tail.position;
     this.#stage = null;
     return [...stage.rejected, ...rejected];
   }
@@ -83,20 +93,46 @@ export class Consumer {
   #prepare(hurry: boolean): Stage | null {
     const now = this.#clock.monotonic();
     const before = this.#tail.position;
-    const stage: Stage = { running: [], settled: [], feedback: [], rejected: [], hold: new Map(), release: [] };
-    for (const { text, start } of this.#tail.read()) {
-      this.#lines++;
-      const head = lineHead(text);
-      if (!head) stage.rejected.push({ line: text, reason: "not a line of a spool" });
-      else if (head.kind === "feedback") stage.feedback.push(text);
-      else if (head.kind === "admission") stage.hold.set(head.requestId, { line: text, start, sinceMs: now });
-      else {
-        stage.settled.push(text);
-        if (!stage.hold.delete(head.requestId)) stage.release.push(head.requestId);
-      }
-    }
+    const stage = anEmptyStage();
+    const read = this.#tail.read();
+    if (read) this.#sort(read, stage, now);
     this.#releaseDue(stage, hurry, now);
     return this.#tail.position === before && stage.running.length === 0 ? null : stage;
+  }
+
+  #sort({ segment, linesBefore, texts, starts }: TailLines, stage: Stage, now: number): void {
+    this.#lines += texts.length;
+    for (let index = 0; index < texts.length; index++) {
+      const line = texts[index] as string;
+      const head = lineHead(line);
+      if (!head) {
+        stage.rejected.push({ line, reason: "not a line of a spool" });
+      } else if (head.kind === "admission") {
+        const bytes = starts[index] ?? 0;
+        stage.hold.set(head.requestId, { line, sinceMs: now, segment, bytes, lines: linesBefore + index });
+      } else if (head.kind === "settlement") {
+        const { requestId } = head;
+        const held = stage.hold.get(requestId) ?? this.#held.get(requestId);
+        const shown = held ? undefined : this.#shown.get(requestId);
+        stage.settled.push({ line, admission: held?.line ?? shown ?? null });
+        if (shown !== undefined) stage.over.push(requestId);
+        if (!stage.hold.delete(requestId)) stage.release.push(requestId);
+      } else {
+        stage.feedback.push(line);
+      }
+    }
+  }
+
+  #hold(requestId: string, held: Held): void {
+    const { line, sinceMs, segment, bytes, lines } = held;
+    this.#held.set(detached(requestId), { line: detached(line), sinceMs, segment, bytes, lines });
+  }
+
+  #show(requestId: string, line: string): void {
+    this.#shown.set(detached(requestId), detached(line));
+    if (this.#shown.size <= LEDGER_LIMITS.heldMax) return;
+    const [oldest] = this.#shown.keys();
+    if (oldest !== undefined) this.#shown.delete(oldest);
   }
 
   #releaseDue(stage: Stage, hurry: boolean, now: number): void {
@@ -108,9 +144,23 @@ export class Consumer {
         excess--;
         if (settled.has(requestId)) continue;
         stage.running.push(line);
+        stage.shown.set(requestId, line);
         if (held === stage.hold) stage.hold.delete(requestId);
         else stage.release.push(requestId);
       }
     }
   }
+}
+
+function anEmptyStage(): Stage {
+  return {
+    running: [],
+    settled: [],
+    feedback: [],
+    rejected: [],
+    hold: new Map(),
+    release: [],
+    shown: new Map(),
+    over: [],
+  };
 }

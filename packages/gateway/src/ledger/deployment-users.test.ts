@@ -2,9 +2,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { deploymentUsers } from "./deployment-users.ts";
-import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
-import { settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 
 it("names the tenants that have used a deployment lately, and nobody for probes", async () => {
@@ -12,7 +11,7 @@ it("names the tenants that have used a deployment lately, and nobody for probes"
   const store = new LedgerStore(path, false);
   const clock = new VirtualClock(Date.parse("2026-11-29T00:00:00Z"));
   const used = (id: string, tenant: string, deployment: string, day: string) =>
-    settlementLine(aRow(id, { tenant, deployment, started_at: `2026-${day}T00:00:00.000Z` }), [
+    aSettlement(aRow(id, { tenant, deployment, started_at: `2026-${day}T00:00:00.000Z` }), [
       anAttempt(1, { deployment }),
     ]);
   const settled = [

@@ -4,7 +4,7 @@ import { LEDGER_LIMITS } from "./bounds.ts";
 import type { SqlValue } from "./columns.ts";
 import { invalid, shown } from "./filters.ts";
 
-/** One thing to group by, as SQL over requests `r` and, where `perAttempt`, attempts `a`. */
+/** One thing to group by, as SQL over requests `r` and, where `perAttempt`, those attempts `a` that have rows of their own. */
 export interface Dimension {
   /** As asked for: `tenant`, `tag:NAME`. */
   name: string;
@@ -25,8 +25,8 @@ const ATTEMPT_SQL: Partial<Record<SpendDimension, string>> = {
   provider: served("provider"),
   model: served("model"),
   region: served("region"),
-  capacity: "a.capacity",
-  credential: "a.credential_name",
+  capacity: served("capacity", "attempt_capacity"),
+  credential: served("credential_name", "attempt_credential_name"),
 };
 
 /** The dimensions asked for, without repeats. Throws GatewayError invalid_request for an unknown one, listing all. */
@@ -54,9 +54,9 @@ function dimensionOf(name: string): Dimension {
   return { ...plain, sql: name === "key" ? "r.key_id" : `r.${name}` };
 }
 
-/** A request that called nobody, such as a cache hit, counts for the deployment its row names. */
-function served(column: string): string {
-  return `CASE WHEN a.n IS NULL THEN r.${column} ELSE a.${column} END`;
+/** What a request's own row says where no other does: of its lone attempt, or of one that called nobody, as a cache hit. */
+function served(column: string, own = column): string {
+  return `CASE WHEN a.n IS NULL THEN r.${own} ELSE a.${column} END`;
 }
 
 function isDimension(name: string): name is SpendDimension {

@@ -9,11 +9,11 @@ import { systemRandom } from "../core/random.ts";
 import { FeedbackDesk } from "./feedback-desk.ts";
 import { feedbackLine } from "./feedback-line.ts";
 import type { FeedbackTargetFacts } from "./feedback-reads.ts";
-import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
-import { lineHead, settlementLine } from "./spool-line.ts";
+import { lineHead } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 import { openLedger } from "./writer.ts";
 
@@ -37,7 +37,7 @@ function aScore(id: string, changes: Partial<FeedbackRow> = {}): FeedbackRow {
 }
 
 function add(...rows: RequestRow[]): void {
-  store.apply({ instance: "gw", running: [], settled: rows.map((row) => settlementLine(row, [anAttempt(1)])) });
+  store.apply({ instance: "gw", running: [], settled: rows.map((row) => aSettlement(row, [anAttempt(1)])) });
 }
 
 function score(...rows: FeedbackRow[]): void {

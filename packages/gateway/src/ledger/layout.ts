@@ -97,13 +97,102 @@ export const USAGE_FIELDS = [
   "reasoning_tokens",
 ] as const;
 
+/** What requests of a key and an alias mostly have in common when they are admitted. Lean lines say it together; append only. */
+export const ADMITTED_FIELDS = [
+  "purpose",
+  "tenant",
+  "team",
+  "application",
+  "key_id",
+  "alias",
+  "route",
+  "rule",
+  "variant",
+  "dialect",
+  "stream",
+  "template_version",
+  "task_class",
+  "classification",
+  "cache",
+  "deployment",
+  "provider",
+  "model",
+  "region",
+] as const;
+
+/** What else a request can have when it is admitted, besides its id, time, tags and facts. Append only. */
+export const ADMITTED_OWN_FIELDS = [
+  "client_request_id",
+  "parent_request_id",
+  "agent",
+  "user",
+  "session",
+  "trace_id",
+] as const;
+
+/** What requests of a deployment mostly have in common when they are settled. Append only. */
+export const SETTLED_FIELDS = [
+  "status",
+  "error_code",
+  "finish_reason",
+  "deployment",
+  "provider",
+  "model",
+  "response_model",
+  "region",
+  "cost_state",
+  "saved_micro_usd",
+  "cache",
+  "fallback_depth",
+  "hedged",
+  "repeated",
+] as const;
+
+/** Times of a settled request. */
+export const TIME_FIELDS = ["latency_ms", "ttft_ms", "overhead_ms"] as const;
+
+/** What a settled request is the sum of; one with a single attempt leaves it to that. */
+export const SUM_FIELDS = ["cost_micro_usd", ...USAGE_FIELDS] as const;
+
+/** What attempts at a deployment mostly have in common. Append only. */
+export const ATTEMPT_SHARED_FIELDS = [
+  "deployment",
+  "provider",
+  "model",
+  "status",
+  "error_class",
+  "http_status",
+  "cost_state",
+  "hedge",
+  "retry",
+  "credential_name",
+  "credential_generation",
+  "credential_owner",
+  "region",
+  "capacity",
+] as const;
+
+/** Numbers of an attempt; the last four are left out where all of them are zero. */
+export const ATTEMPT_OWN_FIELDS = [
+  "n",
+  "latency_ms",
+  "ttft_ms",
+  "cost_micro_usd",
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "reasoning_tokens",
+] as const;
+
 /** An attempt may carry these two besides its contract; the spend report can then group by them. */
 export interface AttemptExtras {
   region?: string | null;
   capacity?: string | null;
 }
 
-/** A request's values in the order of REQUEST_FIELDS. Written out, since this runs twice a request. */
+/** A request's values in the order of REQUEST_FIELDS. */
 export function requestValues(row: RequestRow): LineValue[] {
   const { usage } = row;
   return [
@@ -158,7 +247,7 @@ export function requestValues(row: RequestRow): LineValue[] {
   ];
 }
 
-/** An attempt's values in the order of ATTEMPT_FIELDS. The region of the attempt that served is the request's. */
+/** An attempt's values in the order of ATTEMPT_FIELDS. */
 export function attemptValues(row: RequestRow, attempt: AttemptRow & AttemptExtras): LineValue[] {
   const { usage, credential } = attempt;
   return [
@@ -185,7 +274,12 @@ export function attemptValues(row: RequestRow, attempt: AttemptRow & AttemptExtr
     credential?.generation ?? null,
     credential?.owner ?? null,
     attempt.provider_request_id,
-    attempt.region ?? (attempt.deployment === row.deployment ? row.region : null),
+    regionOf(row, attempt),
     attempt.capacity ?? null,
   ];
+}
+
+/** The region an attempt went to: that of the attempt that served is the request's. */
+export function regionOf(row: RequestRow, attempt: AttemptRow & AttemptExtras): string | null {
+  return attempt.region ?? (attempt.deployment === row.deployment ? row.region : null);
 }

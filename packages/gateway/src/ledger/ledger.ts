@@ -12,6 +12,7 @@ import type { FeedbackFilter, FeedbackQuery, FeedbackTarget, FeedbackTargetFacts
 
 /** What the spool keeps of a request the moment it is admitted, so that a kill leaves a trace and an estimate. */
 export interface Admission {
+  /** As it is admitted: it has used nothing and taken no time yet. */
   row: RequestRow;
   /** The call that is about to be made, priced by the input estimate: becomes the attempt of an abandoned request. */
   attempt: AttemptRow;
@@ -26,7 +27,10 @@ export interface LedgerWriter {
    * Call it before anything is sent to a provider.
    */
   admit(admission: Admission): Promise<void>;
-  /** Queues the final row and its attempts for the spool write of this tick. A request id is settled once. */
+  /**
+   * Queues the final row and its attempts for the spool write of this tick. A request id is settled once. Of an admitted row
+   * only how it ended may be new: who asked for what, tags and facts stay as they were admitted.
+   */
   settle(row: RequestRow, attempts: AttemptRow[]): void;
   /** Refusals and other rows that were never admitted. Same as settle, without an admission before it. */
   record(row: RequestRow): void;

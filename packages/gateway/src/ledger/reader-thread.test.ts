@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
 import { openLedgerReader } from "./reader.ts";
 import { openLedgerReaderThread } from "./reader-thread.ts";
-import { settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 
 const ALL = { by: ["tenant"], from: "2026-11-01", to: "2026-12-01" };
@@ -14,7 +13,7 @@ it("answers as the reader itself does, errors included", async () => {
   const thread = openLedgerReaderThread(path);
   expect(await thread.requests({ limit: 10 })).toEqual({ data: [] });
   const store = new LedgerStore(path, false);
-  store.apply({ instance: "gw", running: [], settled: [settlementLine(aRow("req_1"), [anAttempt(1)])] });
+  store.apply({ instance: "gw", running: [], settled: [aSettlement(aRow("req_1"), [anAttempt(1)])] });
   const reader = openLedgerReader(path);
   expect(await thread.requests({ limit: 10 })).toEqual(reader.requests({ limit: 10 }));
   expect(await thread.request("req_1")).toEqual(reader.request("req_1"));

@@ -2,11 +2,10 @@ import { join } from "node:path";
 import type { RequestRow } from "@sluicegate/contract";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader, RequestFilter } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
-import { settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 
 let path: string;
@@ -19,7 +18,7 @@ beforeEach(() => {
 });
 
 function add(...rows: RequestRow[]): void {
-  store.apply({ instance: "gw", running: [], settled: rows.map((row) => settlementLine(row, [anAttempt(1)])) });
+  store.apply({ instance: "gw", running: [], settled: rows.map((row) => aSettlement(row, [anAttempt(1)])) });
 }
 
 function fresh(): void {

@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import type { RequestRow } from "@sluicegate/contract";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../core/clock.ts";
@@ -10,6 +11,7 @@ import { systemRandom } from "../core/random.ts";
 import { until } from "./fixtures/poll.ts";
 import { anAdmission, aRow } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
+import { LeanLines } from "./lean-line.ts";
 import { openLedgerReader } from "./reader.ts";
 import { admissionLine, settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
@@ -125,16 +127,23 @@ describe("a spool without an owner", () => {
     for (const [index, text] of segments.entries()) writeFileSync(join(directory, `00000${index + 7}.jsonl`), text);
   }
 
-  it("is brought in up to a torn line, and what was never settled is abandoned", async () => {
+  const lean = new LeanLines();
+  const forms = [
+    ["of this build", (id: string) => lean.admission(anAdmission(id)), (row: RequestRow) => lean.settlement(row, [])],
+    ["of older ones", (id: string) => admissionLine(anAdmission(id)), (row: RequestRow) => settlementLine(row, [])],
+  ] as const;
+
+  it.each(forms)("is brought in up to a torn line %s, and what was never settled is abandoned", async (_, ...form) => {
+    const [running, done] = form;
     const dataDir = aDirectory();
     const store = new LedgerStore(ledgerPath(dataDir), false);
-    const running = (id: string) => admissionLine(anAdmission(id));
-    store.apply({ instance: "gw_dead", running: [running("long"), running("longer")], settled: [] });
-    store.apply({ instance: "gw_lost", running: [running("elsewhere")], settled: [] });
+    const before = (id: string) => running(id).slice(0, -1);
+    store.apply({ instance: "gw_dead", running: [before("long"), before("longer")], settled: [] });
+    store.apply({ instance: "gw_lost", running: [before("elsewhere")], settled: [] });
     store.close();
     aDeadGateway(dataDir, "gw_dead", [
-      running("a") + running("b") + settlementLine(aRow("a"), []),
-      `${running("c")}garbage\n${settlementLine(aRow("longer"), [])}${settlementLine(aRow("b"), []).slice(0, -30)}`,
+      running("a") + running("b") + done(aRow("a")),
+      `${running("c")}garbage\n${done(aRow("longer"))}${done(aRow("b")).slice(0, -30)}`,
     ]);
     const { reader } = open(dataDir);
     await until("it is brought in", () => reader.request("elsewhere")?.status === "abandoned");
@@ -148,8 +157,19 @@ describe("a spool without an owner", () => {
       longer: "ok",
       elsewhere: "abandoned",
     });
+    for (const id of ["a", "longer"]) expect(reader.request(id)).toEqual({ ...aRow(id), attempts: [] });
     expect(reader.request("b")).toMatchObject({ cost_micro_usd: 7, cost_state: "estimated", attempts: [{ n: 1 }] });
     expect(existsSync(join(dataDir, "spool", "rejected.jsonl"))).toBe(true);
+  });
+
+  it.each(forms)("may be brought in twice %s without a trace of it", async (_, running, done) => {
+    const dataDir = aDirectory();
+    const text = running("a") + done(aRow("a", { cost_micro_usd: 5 }));
+    for (const name of ["gw_1", "gw_2"]) aDeadGateway(dataDir, name, [text, text + running("b")]);
+    const { reader } = open(dataDir);
+    await until("both are brought in", () => spools(dataDir).length === 1);
+    const { total } = reader.spend({ by: [], from: "2026-11-01", to: "2026-11-02" });
+    expect(total).toMatchObject({ requests: 2, attempts: 1, cost_micro_usd: 12 });
   });
 
   it("is left alone while its owner lives, on the same data dir, in this process or another", async () => {
@@ -182,16 +202,6 @@ describe("a spool without an owner", () => {
     const end = statuses(dataDir);
     expect(gateway.admitted().filter((id) => !end.has(id))).toEqual([]);
     expect([...end].filter(([id, status]) => /^(first|second)_/.test(id) && status === "ok")).toHaveLength(1_000);
-  });
-
-  it("may be brought in twice without a trace of it", async () => {
-    const dataDir = aDirectory();
-    const text = admissionLine(anAdmission("a")) + settlementLine(aRow("a", { cost_micro_usd: 5 }), []);
-    for (const name of ["gw_1", "gw_2"]) aDeadGateway(dataDir, name, [text, text + admissionLine(anAdmission("b"))]);
-    const { reader } = open(dataDir);
-    await until("both are brought in", () => spools(dataDir).length === 1);
-    const { total } = reader.spend({ by: [], from: "2026-11-01", to: "2026-11-02" });
-    expect(total).toMatchObject({ requests: 2, attempts: 1, cost_micro_usd: 12 });
   });
 });
 

@@ -1,13 +1,19 @@
+import { isAscii } from "node:buffer";
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import { LEDGER_LIMITS } from "./bounds.ts";
 import { listSegments, type Position, SPOOL_START, segmentPath } from "./segments.ts";
 
 const NEWLINE = 10;
 
-/** A whole line without its newline, and where it begins. */
-export interface TailLine {
-  text: string;
-  start: Position;
+/** Whole lines of one segment, in order. The texts may be parts of one that is as long as all of them together. */
+export interface TailLines {
+  segment: number;
+  /** How many lines of the segment lie before. */
+  linesBefore: number;
+  /** Without their newlines. */
+  texts: string[];
+  /** Bytes of the segment that lie before each. */
+  starts: number[];
 }
 
 /** Reads a spool's lines in order, segment after segment, never past what it was told is there. */
@@ -35,22 +41,22 @@ export class SegmentTail {
     this.#end = end;
   }
 
-  /** The next lines, at most a batch of them; none when the end is reached. */
-  read(): TailLine[] {
+  /** The next lines, at most a batch of them; null when the end is reached. */
+  read(): TailLines | null {
     for (;;) {
       const available = this.#available();
       const closed = this.#position.segment < this.#end.segment;
       const count = Math.min(available, this.#buffer.length);
       const taken =
         count > 0 && this.#fd !== null ? readSync(this.#fd, this.#buffer, 0, count, this.#position.bytes) : 0;
-      const lines = this.#split(taken);
-      if (lines.length > 0) return lines;
+      const end = taken > 0 ? this.#buffer.lastIndexOf(NEWLINE, taken - 1) + 1 : 0;
+      if (end > 0) return this.#take(end);
       if (taken > 0 && taken < available && this.#buffer.length < LEDGER_LIMITS.lineBytesMax) {
         this.#buffer = Buffer.allocUnsafe(this.#buffer.length * 2);
       } else if (closed) {
         this.#position = { segment: this.#position.segment + 1, bytes: 0, lines: 0 };
       } else {
-        return [];
+        return null;
       }
     }
   }
@@ -82,17 +88,34 @@ export class SegmentTail {
     return Math.max(0, end - this.#position.bytes);
   }
 
-  #split(taken: number): TailLine[] {
-    const lines: TailLine[] = [];
-    let from = 0;
-    for (;;) {
-      const at = this.#buffer.subarray(0, taken).indexOf(NEWLINE, from);
-      if (at < 0) return lines;
-      const start = this.#position;
-      lines.push({ text: this.#buffer.toString("utf8", from, at), start });
-      this.#position = { segment: start.segment, bytes: start.bytes + at + 1 - from, lines: start.lines + 1 };
-      from = at + 1;
-    }
+  #take(count: number): TailLines {
+    const { segment, bytes, lines } = this.#position;
+    const read = this.#buffer.subarray(0, count);
+    const texts: string[] = [];
+    const starts: number[] = [];
+    if (isAscii(read)) splitAscii(read.toString("latin1"), bytes, texts, starts);
+    else splitUtf8(read, bytes, texts, starts);
+    this.#position = { segment, bytes: bytes + count, lines: lines + texts.length };
+    return { segment, linesBefore: lines, texts, starts };
+  }
+}
+
+/** Where a character is a byte, nearly always, text is made once for all lines. */
+function splitAscii(text: string, bytesBefore: number, texts: string[], starts: number[]): void {
+  for (let from = 0; from < text.length; ) {
+    const at = text.indexOf("\n", from);
+    texts.push(text.slice(from, at));
+    starts.push(bytesBefore + from);
+    from = at + 1;
+  }
+}
+
+function splitUtf8(bytes: Buffer, bytesBefore: number, texts: string[], starts: number[]): void {
+  for (let from = 0; from < bytes.length; ) {
+    const at = bytes.indexOf(NEWLINE, from);
+    texts.push(bytes.toString("utf8", from, at));
+    starts.push(bytesBefore + from);
+    from = at + 1;
   }
 }
 

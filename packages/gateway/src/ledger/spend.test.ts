@@ -2,11 +2,10 @@ import { join } from "node:path";
 import { type AttemptRow, noUsage, type RequestRow, SPEND_DIMENSIONS, type SpendReport } from "@sluicegate/contract";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { anAttempt, aRow } from "./fixtures/rows.ts";
+import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
 import type { LedgerReader } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
-import { settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 
 let store: LedgerStore;
@@ -31,7 +30,7 @@ function add(id: string, changes: Partial<RequestRow>, attempts: Partial<Attempt
   }
   const cost = made.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   const row = aRow(id, { usage, cost_micro_usd: cost, ...changes });
-  store.apply({ instance: "gw", running: [], settled: [settlementLine(row, made)] });
+  store.apply({ instance: "gw", running: [], settled: [aSettlement(row, made)] });
 }
 
 function spend(...by: string[]): SpendReport {

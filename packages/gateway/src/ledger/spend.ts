@@ -4,7 +4,7 @@ import { LEDGER_LIMITS } from "./bounds.ts";
 import type { SqlRow, SqlValue } from "./columns.ts";
 import { type Dimension, dimensionsOf } from "./dimensions.ts";
 import { invalid, parseTime } from "./filters.ts";
-import type { Sqlite } from "./sqlite.ts";
+import { type Sqlite, schemaVersion } from "./sqlite.ts";
 
 /** What is asked: dimensions, from (inclusive) and to (exclusive) in ISO 8601, and a tenant to stay inside of. */
 export interface SpendQuery {
@@ -25,18 +25,29 @@ const PER_REQUEST = `
   SUM(r.saved_micro_usd) AS saved_micro_usd, SUM(r.cost_state = 'unknown') AS unknown_cost_requests,
   COUNT(DISTINCT ${USER}) AS active_users FROM requests r`;
 
-/** The same from attempts. A request without any still counts; a saving counts once, with the last attempt. */
+/**
+ * The same from attempts: where none has a row of its own, the request's row speaks for its lone attempt. A request
+ * without any still counts; a saving counts once, with the last attempt.
+ */
 const PER_ATTEMPT = `
-  COUNT(DISTINCT r.request_id) + SUM(CASE WHEN a.n IS NULL THEN MAX(1, r.repeated) - 1 ELSE 0 END) AS requests,
-  COUNT(a.n) AS attempts,
+  COUNT(DISTINCT r.request_id) + SUM(CASE WHEN r.attempt_count = 0 THEN MAX(1, r.repeated) - 1 ELSE 0 END) AS requests,
+  SUM(CASE WHEN a.n IS NULL THEN r.attempt_count ELSE 1 END) AS attempts,
   SUM(CASE WHEN a.n IS NULL THEN r.input_tokens ELSE a.input_tokens END) AS input_tokens,
   SUM(CASE WHEN a.n IS NULL THEN r.cached_input_tokens ELSE a.cached_input_tokens END) AS cached_input_tokens,
   SUM(CASE WHEN a.n IS NULL THEN r.output_tokens ELSE a.output_tokens END) AS output_tokens,
   SUM(CASE WHEN a.n IS NULL THEN r.cost_micro_usd ELSE a.cost_micro_usd END) AS cost_micro_usd,
   SUM(CASE WHEN a.n IS NULL OR a.n = r.last_attempt THEN r.saved_micro_usd ELSE 0 END) AS saved_micro_usd,
   COUNT(DISTINCT CASE WHEN COALESCE(a.cost_state, r.cost_state) = 'unknown' THEN r.request_id END) AS unknown_cost_requests,
-  COUNT(DISTINCT ${USER}) AS active_users
-  FROM requests r LEFT JOIN attempts a ON a.request_id = r.request_id`;
+  COUNT(DISTINCT ${USER}) AS active_users`;
+
+/** A key of NULL is not looked for at all, so that most requests cost no search. */
+const WITH_ATTEMPTS =
+  "FROM requests r LEFT JOIN attempt_rows a ON a.request_id = CASE WHEN r.attempt_status IS NULL THEN r.request_id END";
+
+/** Before lone attempts had no rows of their own: a reader may come before the writer that brings the database up to it. */
+const SCHEMA_WITH_LONE_ATTEMPTS = 3;
+const WITH_ALL_ATTEMPTS = `FROM (SELECT *, NULL AS attempt_capacity, NULL AS attempt_credential_name FROM requests) r
+  LEFT JOIN attempts a ON a.request_id = r.request_id`;
 
 /**
  * The spend report, of the rows as they stand at one moment; `db` null: of no rows. In a report by something that
@@ -76,7 +87,7 @@ function select(
   tenant: string | undefined,
 ): SqlRow[] {
   const groups = grouped.map(({ sql }, index) => `${sql} AS g${index}, `).join("");
-  const figuresSql = asked.some(({ perAttempt }) => perAttempt) ? PER_ATTEMPT : PER_REQUEST;
+  const figuresSql = asked.some(({ perAttempt }) => perAttempt) ? `${PER_ATTEMPT} ${attemptsOf(db)}` : PER_REQUEST;
   const names = grouped.map((_, index) => `g${index}`);
   const sql = [
     `SELECT ${groups}${figuresSql}`,
@@ -88,6 +99,10 @@ function select(
   const values: SqlValue[] = [...grouped.flatMap((dimension) => dimension.values), ...range];
   if (tenant !== undefined) values.push(tenant);
   return db.prepare(sql).all(values) as SqlRow[];
+}
+
+function attemptsOf(db: Sqlite): string {
+  return schemaVersion(db) >= SCHEMA_WITH_LONE_ATTEMPTS ? WITH_ATTEMPTS : WITH_ALL_ATTEMPTS;
 }
 
 function groupOf(row: SqlRow, dimensions: Dimension[]): Record<string, string | number | null> {

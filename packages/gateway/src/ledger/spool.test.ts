@@ -83,15 +83,35 @@ describe("a spool", () => {
     await spool.written();
     expect(text()).toEqual(["first\n"]);
     expect(spool.failing).toBe(true);
-    spool.append("third\n");
+    // Longer than what waits, which it must not take the place of.
+    spool.append(`third ${"x".repeat(20)}\n`);
     await spool.written();
     expect(spool.settled).toBe(false);
     expect(failures).toHaveLength(1);
     room = 1_000;
     await until("the spool is written again", () => !spool.failing);
-    expect(text()).toEqual(["first\nsecond\nthird\n"]);
+    expect(text()).toEqual([`first\nsecond\nthird ${"x".repeat(20)}\n`]);
     expect(spool.settled).toBe(true);
     expect(failures).toEqual([expect.any(Error), null]);
+    spool.close();
+  });
+
+  it("tears no line over two segments when the disk was full at the end of one", async () => {
+    let room = 9;
+    const write = (fd: number, bytes: Buffer) => {
+      const count = writeSync(fd, bytes.subarray(0, room));
+      room -= count;
+      return count;
+    };
+    const { spool, text } = aSpool({ write, segmentBytes: 8 });
+    spool.append("first\nsecond\n");
+    await spool.written();
+    expect(text()).toEqual(["first\nsec"]);
+    room = 1_000;
+    await until("the spool is written again", () => !spool.failing);
+    spool.append("third\n");
+    await spool.written();
+    expect(text()).toEqual(["first\nsecond\n", "third\n"]);
     spool.close();
   });
 

@@ -25,6 +25,8 @@ export type Line = string | (() => string);
 interface Chunk {
   bytes: Buffer;
   lines: number;
+  /** Part of it is in a segment, and the rest belongs into the same one. */
+  begun?: true;
 }
 
 interface Totals {
@@ -39,6 +41,12 @@ export class Spool {
   #tick: Promise<void> | null = null;
   #endTick: () => void = () => {};
   #immediate: NodeJS.Immediate | null = null;
+  readonly #flushTick = () => {
+    this.#immediate = null;
+    this.flush();
+  };
+  /** Where the text of a tick becomes bytes: they are written before the next one's. */
+  readonly #scratch = Buffer.allocUnsafeSlow(LEDGER_LIMITS.tickBytes);
   #unwritten: Chunk[] = [];
   #unwrittenBytes = 0;
   #fd: number | null = null;
@@ -66,7 +74,7 @@ export class Spool {
       return;
     }
     this.#lines.push(line);
-    this.#immediate ??= setImmediate(() => this.flush());
+    this.#immediate ??= setImmediate(this.#flushTick);
   }
 
   /** Resolves when what was appended so far has been written, or is kept in memory because it could not be. */
@@ -86,7 +94,7 @@ export class Spool {
     this.#lines = [];
     let text = "";
     for (const line of lines) text += typeof line === "string" ? line : line();
-    this.#keep({ bytes: Buffer.from(text), lines: lines.length });
+    this.#keep({ bytes: this.#bytesOf(text), lines: lines.length });
     const endTick = this.#endTick;
     this.#tick = null;
     this.#endTick = () => {};
@@ -151,6 +159,12 @@ export class Spool {
     if (fd !== null) closeSync(fd);
   }
 
+  /** While anything waits to be written the scratch memory, where that may lie, is left alone. No character takes over three bytes. */
+  #bytesOf(text: string): Buffer {
+    if (this.#retry || text.length * 3 > this.#scratch.length) return Buffer.from(text);
+    return this.#scratch.subarray(0, this.#scratch.write(text));
+  }
+
   #keep(chunk: Chunk): void {
     if (this.#retry && this.#unwrittenBytes + chunk.bytes.length > LEDGER_LIMITS.unwrittenBytesMax) {
       this.#dropped += chunk.lines;
@@ -178,12 +192,13 @@ export class Spool {
 
   /** What a full disk took of a chunk stays taken: the rest follows in the same segment. */
   #writeChunk(chunk: Chunk): void {
-    if (this.#fd === null || this.#end.bytes >= this.#options.segmentBytes) this.#rotate();
+    if (this.#fd === null || (!chunk.begun && this.#end.bytes >= this.#options.segmentBytes)) this.#rotate();
     const write = this.#options.write ?? ((fd: number, bytes: Buffer) => writeSync(fd, bytes));
     while (chunk.bytes.length > 0 && this.#fd !== null) {
       const count = write(this.#fd, chunk.bytes);
       if (count <= 0) throw new Error("the spool file takes no more bytes");
       chunk.bytes = chunk.bytes.subarray(count);
+      chunk.begun = true;
       this.#unwrittenBytes -= count;
       const { segment, bytes, lines } = this.#end;
       this.#end = { segment, bytes: bytes + count, lines };

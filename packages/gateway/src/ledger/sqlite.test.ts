@@ -18,6 +18,7 @@ it("makes the database with its directory, for its owner's eyes only, once", () 
   const second = openSqlite(path, options);
   expect(second.prepare(tables).pluck().get()).toBe(5);
   expect(second.pragma("journal_mode", { simple: true })).toBe("wal");
+  expect(second.pragma("page_size", { simple: true })).toBe(8_192);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   first.close();
   second.close();
@@ -29,7 +30,7 @@ it("refuses a database of a newer build, to write and to read", () => {
   const newer = new Database(path);
   newer.pragma("user_version = 7");
   newer.close();
-  expect(() => openSqlite(path, options)).toThrow(/has ledger schema 7, but this build knows only 2: start the newer/);
+  expect(() => openSqlite(path, options)).toThrow(/has ledger schema 7, but this build knows only 3: start the newer/);
   expect(() => openSqliteReader(path)).toThrow("has ledger schema 7");
 });
 

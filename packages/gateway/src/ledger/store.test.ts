@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { anAdmission, anAttempt, aRow } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
+import { LeanLines } from "./lean-line.ts";
 import type { LedgerReader } from "./ledger.ts";
 import { openLedgerReader } from "./reader.ts";
-import { admissionLine, settlementLine } from "./spool-line.ts";
+import { admissionLine, needsAdmission, settlementLine } from "./spool-line.ts";
 import { LedgerStore } from "./store.ts";
 
 let store: LedgerStore;
@@ -20,7 +21,8 @@ beforeEach(() => {
 const admitted = (id: string) => admissionLine(anAdmission(id)).trimEnd();
 const settled = (id: string, cost = 5) =>
   settlementLine(aRow(id, { cost_micro_usd: cost }), [anAttempt(1, { cost_micro_usd: cost })]).trimEnd();
-const apply = (running: string[], done: string[]) => store.apply({ instance: "gw_1", running, settled: done });
+const apply = (running: string[], done: string[]) =>
+  store.apply({ instance: "gw_1", running, settled: done.map((line) => ({ line, admission: null })) });
 
 describe("a row", () => {
   it("comes back as it went in", () => {
@@ -83,6 +85,56 @@ describe("a row", () => {
     const admission = anAdmission("req_1");
     store.abandon([admissionLine({ ...admission, attempt: { ...admission.attempt, cost_state: "unknown" } })]);
     expect(reader.request("req_1")).toMatchObject({ cost_state: "unknown", attempts: [{ cost_state: "unknown" }] });
+  });
+});
+
+describe("a settlement that leaves out what its admission has said", () => {
+  const lines = new LeanLines();
+  const lean = (id: string) => {
+    const admission = lines.admission(anAdmission(id, { user: "u", tags: { tier: "gold" } })).trimEnd();
+    const row = aRow(id, { user: "u", tags: { tier: "gold" }, cost_micro_usd: 5, latency_ms: 12.5 });
+    const attempts = [anAttempt(1, { cost_micro_usd: 5 })];
+    return { admission, line: lines.settlement(row, attempts).trimEnd(), record: { ...row, attempts } };
+  };
+  const settle = (line: string, admission: string | null) =>
+    store.apply({ instance: "gw_1", running: [], settled: [{ line, admission }] });
+
+  it("is whole with it, and changes nothing when it comes again, with it or without", () => {
+    const { admission, line, record } = lean("req_1");
+    expect(needsAdmission(line)).toBe(true);
+    for (const again of [admission, admission, null]) {
+      expect(settle(line, again)).toEqual([]);
+      expect(reader.request("req_1")).toEqual(record);
+    }
+  });
+
+  it("finds it with the running row", () => {
+    const { admission, line, record } = lean("req_1");
+    apply([admission], []);
+    expect(reader.request("req_1")).toMatchObject({ status: "running", tags: { tier: "gold" }, attempts: [] });
+    expect(settle(line, null)).toEqual([]);
+    expect(reader.request("req_1")).toEqual(record);
+    expect(store.abandonRunning("gw_1")).toBe(0);
+  });
+
+  it("finds it with a row that was given up, be it from the database or the spool", () => {
+    const [first, second] = [lean("req_1"), lean("req_2")];
+    apply([first.admission], []);
+    expect(store.abandonRunning("gw_1")).toBe(1);
+    expect(store.abandon([second.admission])).toEqual([]);
+    for (const { line, record } of [first, second]) {
+      expect(reader.request(record.request_id)).toMatchObject({ status: "abandoned", cost_micro_usd: 7 });
+      expect(settle(line, null)).toEqual([]);
+      expect(reader.request(record.request_id)).toEqual(record);
+    }
+  });
+
+  it("is left out, with what there is of it, where it cannot be put together", () => {
+    const { admission, line } = lean("req_1");
+    expect(settle(line, null)).toEqual([{ line, reason: "a settlement without its admission" }]);
+    expect(settle(line, "A\treq_1")).toEqual([{ line, admission: "A\treq_1", reason: "not a line of a spool" }]);
+    expect(reader.request("req_1")).toBeNull();
+    expect(settle(line, admission)).toEqual([]);
   });
 });
 

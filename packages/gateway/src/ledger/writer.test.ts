@@ -8,6 +8,7 @@ import { until } from "./fixtures/poll.ts";
 import { anAdmission, anAttempt, aRow } from "./fixtures/rows.ts";
 import { aDirectory } from "./fixtures/temporary.ts";
 import { openLedgerReader } from "./reader.ts";
+import { LedgerStore } from "./store.ts";
 import { type Ledger, type LedgerOptions, ledgerPath, openLedger } from "./writer.ts";
 
 const MIB = 1024 * 1024;
@@ -76,6 +77,28 @@ describe("a ledger", () => {
     ledger.settle(aRow("long"), []);
     await until("it is shown as ok", () => reader.request("long")?.status === "ok");
     expect(ledger.spooledRows()).toBe(0);
+  });
+
+  it("settles a request whole, whatever became of its admission meanwhile", async () => {
+    const dataDir = aDirectory();
+    const { ledger, reader } = open(dataDir);
+    const known = { tenant: "other", session: "s-1", tags: { tier: "gold" }, facts: { needs: ["tools"] } };
+    const ids = ["waiting", "running", "given up"];
+    await ledger.admit(anAdmission("given up", known));
+    await ledger.drain(10_000);
+    // As a gateway of another data dir on the same database does, which finds nobody's spool for it.
+    const other = new LedgerStore(ledgerPath(dataDir), false);
+    expect(other.runningInstances().map((instance) => other.abandonRunning(instance))).toEqual([1]);
+    other.close();
+    await ledger.admit(anAdmission("running", known));
+    await ledger.drain(10_000);
+    expect(ids.map((id) => reader.request(id)?.status)).toEqual([undefined, "running", "abandoned"]);
+    await ledger.admit(anAdmission("waiting", known));
+    const attempt = anAttempt(1, { cost_micro_usd: 5 });
+    for (const id of ids) ledger.settle(aRow(id, { ...known, cost_micro_usd: 5 }), [attempt]);
+    await ledger.drain(10_000);
+    for (const id of ids)
+      expect(reader.request(id)).toEqual({ ...aRow(id, { ...known, cost_micro_usd: 5 }), attempts: [attempt] });
   });
 
   it("deletes the segments it has brought in", async () => {
@@ -222,5 +245,24 @@ describe("a disk that is full", () => {
     await ledger.drain(10_000);
     expect(ids().sort()).toEqual(["one", "two"]);
     expect(log).toEqual(["error: ledger spool cannot be written", "info: ledger spool is written again"]);
+  });
+
+  it("may lose an admission that memory cannot take either, but not the settlement", async () => {
+    let full = true;
+    const write = (fd: number, bytes: Buffer) => {
+      if (full) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+      return writeSync(fd, bytes);
+    };
+    const { ledger, reader } = open(aDirectory(), { write });
+    const big = { tags: { text: "x".repeat(40 * MIB) } };
+    await ledger.admit(anAdmission("kept", big));
+    await ledger.admit(anAdmission("lost", big));
+    expect(ledger.droppedRows()).toBe(1);
+    full = false;
+    await until("it is up again", () => ledger.state() === "ok");
+    for (const id of ["kept", "lost"]) ledger.settle(aRow(id), []);
+    await ledger.drain(10_000);
+    expect(reader.request("lost")).toEqual({ ...aRow("lost"), attempts: [] });
+    expect(reader.request("kept")?.status).toBe("ok");
   });
 });

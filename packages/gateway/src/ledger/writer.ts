@@ -6,12 +6,13 @@ import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
 import { feedbackLine } from "./feedback-line.ts";
+import { LeanLines } from "./lean-line.ts";
 import type { Admission, LedgerWriter } from "./ledger.ts";
 import type { LedgerLog } from "./ledger-log.ts";
 import { createOwned, type OwnedDirectory } from "./owner-lock.ts";
 import { type Position, reached, SPOOL_START, spoolRoot } from "./segments.ts";
 import { Spool } from "./spool.ts";
-import { admissionLine, settlementLine } from "./spool-line.ts";
+import { settlementLine } from "./spool-line.ts";
 import { isBusy, openSqlite } from "./sqlite.ts";
 import { WorkerLink } from "./worker-link.ts";
 
@@ -69,8 +70,9 @@ class SpoolingLedger implements Ledger {
   readonly #directory: OwnedDirectory;
   readonly #spool: Spool;
   readonly #link: WorkerLink;
-  /** Requests whose admission is in the spool: their settlement always goes in too. */
-  readonly #admitted = new Set<string>();
+  /** Requests whose admission is in the spool, with the lines lost by then: their settlement always goes in too. */
+  readonly #admitted = new Map<string, number>();
+  readonly #lines = new LeanLines();
   readonly #flushAtExit = () => this.#spool.flush();
   #consumed: Position = SPOOL_START;
   #waiters: Waiter[] = [];
@@ -115,15 +117,24 @@ class SpoolingLedger implements Ledger {
       this.#drop();
       return Promise.resolve();
     }
-    this.#admitted.add(admission.row.request_id);
-    this.#spool.append(() => admissionLine(admission));
+    this.#admitted.set(admission.row.request_id, this.#spool.dropped);
+    this.#spool.append(() => this.#lines.admission(admission));
     return this.#spool.written();
   }
 
   settle(row: RequestRow, attempts: AttemptRow[]): void {
-    if (this.#admitted.delete(row.request_id) || !this.#refuses())
+    const droppedBefore = this.#admitted.get(row.request_id);
+    if (droppedBefore !== undefined) {
+      this.#admitted.delete(row.request_id);
+      this.#spool.append(() =>
+        // A line that was lost since may be its admission.
+        this.#spool.dropped === droppedBefore ? this.#lines.settlement(row, attempts) : settlementLine(row, attempts),
+      );
+    } else if (this.#refuses()) {
+      this.#drop();
+    } else {
       this.#spool.append(() => settlementLine(row, attempts));
-    else this.#drop();
+    }
   }
 
   record(row: RequestRow): void {

@@ -54,3 +54,30 @@ it("forgets the model that answered longest ago, not the busy one", () => {
   for (let i = 0; i < 1_000; i++) estimates.observe(`o${i}`, 1);
   expect(estimates.tokens("m", null, null)).toBe(1_024);
 });
+
+/** The figure by the letter: made at the 50th answer and at every 16th after it, of the last 256. */
+function byTheLetter(lengths: readonly number[]): number {
+  let figure = 1_024;
+  for (let count = 50; count <= lengths.length; count++) {
+    if (count !== 50 && count % 16 !== 0) continue;
+    const sorted = lengths.slice(Math.max(0, count - 256), count).toSorted((a, b) => a - b);
+    figure = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? figure;
+  }
+  return figure;
+}
+
+it("is the same figure whenever and however often it is asked for, whoever else answers", () => {
+  const lengths = fc.array(fc.nat({ max: 5_000 }), { maxLength: 700, size: "max" });
+  fc.assert(
+    fc.property(lengths, fc.integer({ min: 1, max: 90 }), fc.boolean(), (all, every, others) => {
+      const estimates = new OutputEstimates();
+      for (const [i, length] of all.entries()) {
+        estimates.observe("m", length);
+        if (others) estimates.observe("other", 1);
+        if (i % every === 0) expect(estimates.tokens("m", null, null)).toBe(byTheLetter(all.slice(0, i + 1)));
+      }
+      expect(estimates.tokens("m", null, null)).toBe(byTheLetter(all));
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../test/support/thrown.ts";
 import { LIMITS } from "../core/limits.ts";
-import { parseJsonObject } from "./json-body.ts";
+import { parseJsonBody } from "./json-body.ts";
 
+const parseJsonObject = (raw: Buffer, type: string | undefined) => parseJsonBody(raw, type).body;
 const JSON_TYPE = "application/json";
 const refused = (text: string | Buffer, type: string | undefined = JSON_TYPE) =>
   refusalOf(() => parseJsonObject(Buffer.from(text), type));
 
-describe("parseJsonObject", () => {
+describe("parseJsonBody", () => {
   it.each([
     "application/json",
     "Application/JSON; charset=utf-8",

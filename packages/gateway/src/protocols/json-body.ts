@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type Fields, isObject, wrongField } from "./field-checks.ts";
@@ -9,27 +9,30 @@ const BACKSLASH = 92;
 const OPEN_BRACE = 123;
 const OPEN_BRACKET = 91;
 
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 const PROTO = [..."__proto__"].map((char) => `(?:${char}|\\\\u00${char.charCodeAt(0).toString(16)})`).join("");
 const ESCAPED_PROTO = new RegExp(`"${PROTO}"`, "i");
 const PROTO_KEY = new RegExp(`"${PROTO}"\\s*:`, "i");
 
-/** The body as a JSON object. Throws invalid_request that says what is wrong with it; never a 500. */
-export function parseJsonObject(raw: Buffer, contentType: string | undefined): Record<string, unknown> {
-  return parseJsonBody(raw, contentType).body;
+/** A body, parsed. */
+export interface ParsedBody {
+  body: Record<string, unknown>;
+  text: string;
+  /** An ASCII character may be written as an escape (`\u00..`) in it. */
+  escaped: boolean;
 }
 
-/** The same, with the body's text. */
-export function parseJsonBody(
-  raw: Buffer,
-  contentType: string | undefined,
-): { body: Record<string, unknown>; text: string } {
+/** The body as a JSON object. Throws invalid_request that says what is wrong with it; never a 500. */
+export function parseJsonBody(raw: Buffer, contentType: string | undefined): ParsedBody {
   if (raw.length === 0) throw bad("the request body is empty; send a JSON object");
   if (contentType === undefined) throw bad("the content-type header is missing; send content-type: application/json");
-  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType.trim())) {
+  if (contentType !== "application/json" && !JSON_TYPE.test(contentType.trim())) {
     throw bad(`content-type ${contentType.slice(0, 60)} is not accepted here; send application/json`);
   }
-  if (!isUtf8(raw)) throw bad("the request body is not valid UTF-8");
-  const text = raw.toString("utf8");
+  // Most are: and one character a byte is decoded the fastest.
+  const ascii = isAscii(raw);
+  if (!ascii && !isUtf8(raw)) throw bad("the request body is not valid UTF-8");
+  const text = raw.toString(ascii ? "latin1" : "utf8");
   if (holdsTooMany(raw))
     throw bad(`the request body holds more than ${LIMITS.jsonValuesMax} values; send less at once`);
   let value: unknown;
@@ -39,8 +42,9 @@ export function parseJsonBody(
     throw bad(`the request body is not valid JSON${position(error, text)}`);
   }
   if (!isObject(value)) throw bad("the request body must be a JSON object");
-  refusePrototypeKeys(value, text);
-  return { body: value, text };
+  const escaped = text.includes("\\u00");
+  refusePrototypeKeys(value, text, escaped);
+  return { body: value, text, escaped };
 }
 
 /**
@@ -72,12 +76,13 @@ function startsValue(byte: number): boolean {
  * and `prototype` may be a tool's own words; `__proto__` is nobody's. In JSON text the pattern can only be a key: within a
  * string its quotes would be escaped.
  */
-function refusePrototypeKeys(body: Fields, text: string): void {
+function refusePrototypeKeys(body: Fields, text: string, escaped: boolean): void {
   for (const key of ["__proto__", "constructor", "prototype"]) {
     if (Object.hasOwn(body, key)) throw wrongField(key, "left out: it is not a field");
   }
-  // Written with escapes it is the same key.
-  const found = text.includes('"__proto__"') || (text.includes("\\u00") && ESCAPED_PROTO.test(text));
+  // V8 looks for up to six characters in a quicker way than for more. Written with escapes it is the same key.
+  const spelled = text.includes("_proto") && text.includes('"__proto__"');
+  const found = spelled || (escaped && ESCAPED_PROTO.test(text));
   if (found && PROTO_KEY.test(text)) throw wrongField("__proto__", "left out: it is not a field");
 }
 

@@ -2,7 +2,7 @@ import type { ErrorBody, ErrorCode } from "@sluicegate/contract";
 import type { GatewayError } from "../core/errors.ts";
 import { detailMembers, errorHeaders, verbatimUpstream } from "./error-headers.ts";
 import { isObject } from "./field-checks.ts";
-import { type ErrorAnswer, type Metadata, replyObject } from "./protocol.ts";
+import { type ErrorAnswer, replyObject } from "./protocol.ts";
 
 const SPACE = 32;
 const CLOSE_BRACE = 125;
@@ -49,18 +49,22 @@ function upstreamEvent({ details }: GatewayError): string | null {
   return upstream && isObject(replyObject(upstream.body)?.["error"]) ? upstream.body.toString("utf8") : null;
 }
 
-/** The JSON answer's bytes with `gateway_metadata` as the last member. `body` is a JSON object. */
-export function decorateOpenAiReply(body: Buffer, metadata: Metadata): Buffer {
-  const end = body.lastIndexOf(CLOSE_BRACE);
+/**
+ * The JSON answer with `gateway_metadata`, which is JSON, as the last member, as text of Latin-1: its bytes, one a character.
+ * `body` is a JSON object.
+ */
+export function decorateOpenAiReply(body: Buffer, metadata: string): string {
+  let end = body.length - 1;
+  while (end > 0 && body[end] !== CLOSE_BRACE) end--;
   let before = end - 1;
   while ((body[before] ?? 0) <= SPACE && before > 0) before--;
-  const member = `${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${JSON.stringify(metadata)}`;
-  const size = Buffer.byteLength(member);
-  const decorated = Buffer.allocUnsafe(body.length + size);
-  body.copy(decorated, 0, 0, end);
-  decorated.write(member, end);
-  body.copy(decorated, end + size, end);
-  return decorated;
+  const member = latin1Of(`${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${metadata}`);
+  return body.toString("latin1", 0, end) + member + body.toString("latin1", end);
+}
+
+/** The bytes of text as UTF-8, one a character: those of ASCII are as they were. */
+function latin1Of(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");
 }
 
 function errorBody(error: GatewayError, requestId: string): ErrorBody {

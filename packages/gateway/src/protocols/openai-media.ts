@@ -24,7 +24,7 @@ export const OPENAI_MEDIA = {
   terminator: NOTHING,
   // There is no event that a client would take metadata from: the headers say it.
   endWithMetadata: (held: Buffer | null) => held ?? NOTHING,
-  decorateReply: (body, metadata) => (replyObject(body) ? decorateOpenAiReply(body, metadata) : body),
+  decorateReply: (body, metadata) => (replyObject(body) ? decorateOpenAiReply(body, metadata) : null),
   classifyFailure,
   translation: null,
 } satisfies Partial<Protocol>;

@@ -1,8 +1,7 @@
 import type { Call, Operation, PlatformFields } from "../core/call.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Fields } from "./field-checks.ts";
-import { parseJsonObject } from "./json-body.ts";
-import { membersOf } from "./json-members.ts";
+import { foundMembers } from "./call-members.ts";
+import { parseJsonBody } from "./json-body.ts";
 import { platformFields } from "./platform-fields.ts";
 import type { ClientRequest } from "./protocol.ts";
 
@@ -31,19 +30,22 @@ export function plainCall({ raw, path }: ClientRequest, facts: PlainFacts): Call
     raw,
     body: {},
     members: [],
+    modelAt: null,
     ...facts,
   };
 }
 
 /** A JSON body with its members and platform fields; the client's `user` is the platform's, unless that is set. */
-export function plainBody({ raw, header }: ClientRequest): Pick<Call, "body" | "members" | "platform"> {
-  const body: Fields = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw);
-  const platform = platformFields(body, header);
+export function plainBody(request: ClientRequest): Pick<Call, "body" | "members" | "modelAt" | "platform"> {
+  const { raw, header } = request;
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  const { members, modelAt } = foundMembers(raw, parsed);
+  const platform = platformFields(body, request);
   const { user } = body;
   if (platform.user === undefined && typeof user === "string" && user !== "")
     platform.user = user.slice(0, LIMITS.labelCharsMax);
-  return { body, members, platform };
+  return { body, members, modelAt, platform };
 }
 
 /** Tokens of a text, roughly, for `Call.inputTokensEstimate`. */

@@ -1,10 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../test/support/thrown.ts";
 import { LIMITS } from "../core/limits.ts";
 import { platformFields } from "./platform-fields.ts";
 
 const read = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
-  platformFields(body, (name) => headers[name]);
+  platformFields(body, { header: (name) => headers[name] });
 const refused = (body: Record<string, unknown>, headers: Record<string, string> = {}) =>
   refusalOf(() => read(body, headers));
 
@@ -30,6 +31,38 @@ const FIELDS: [string, unknown, string][] = [
 const headerOf = (field: string): string => `x-sluicegate-${field.replaceAll("_", "-")}`;
 
 describe("platform fields", () => {
+  it("are the same when it is known that no header says any", () => {
+    const said = fc.record(
+      {
+        gateway: fc.oneof(
+          fc.constantFrom(null, undefined, {}, [], 7, { cache_policy: "force" }, { nobody: 1 }),
+          fc.subarray(FIELDS).map((fields) => Object.fromEntries(fields.map(([key, value]) => [key, value]))),
+        ),
+        session_id: fc.constantFrom("s", "", null, 7),
+        cache_policy: fc.constantFrom("auto", "force", null),
+        hedge: fc.constantFrom(true, null, "now"),
+        user: fc.constant("u"),
+      },
+      { requiredKeys: [] },
+    );
+    const outcome = (act: () => unknown): unknown => {
+      try {
+        return act();
+      } catch (error) {
+        return error;
+      }
+    };
+    fc.assert(
+      fc.property(said, (body) => {
+        const header = (): undefined => undefined;
+        expect(outcome(() => platformFields(body, { header, platformHeaders: false }))).toEqual(
+          outcome(() => platformFields(body, { header })),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it.each(FIELDS)("%s comes from the body, from a header, and from the body when both say it", (field, value, text) => {
     expect(read({ gateway: { [field]: value } })).toEqual({ [field]: value });
     expect(read({}, { [headerOf(field)]: text })).toEqual({ [field]: value });

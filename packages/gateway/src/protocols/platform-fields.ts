@@ -3,8 +3,7 @@ import type { PlatformFields } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type Fields, isAbsent, isObject, wrongField } from "./field-checks.ts";
-
-type Header = (name: string) => string | undefined;
+import type { ClientRequest } from "./protocol.ts";
 
 const LABELS = [
   "task_class",
@@ -45,7 +44,11 @@ export const PLATFORM_MEMBERS: readonly string[] = ["gateway", ...TOP_LEVEL];
  * some also from the top level. Throws invalid_request naming a field of the wrong type,
  * and refuses what this build cannot honour.
  */
-export function platformFields(body: Record<string, unknown>, header: Header): PlatformFields {
+export function platformFields(
+  body: Record<string, unknown>,
+  { header, platformHeaders }: Pick<ClientRequest, "header" | "platformHeaders">,
+): PlatformFields {
+  if (platformHeaders === false && PLATFORM_MEMBERS.every((key) => isAbsent(body[key]))) return {};
   const given = body["gateway"] ?? {};
   if (!isObject(given)) throw wrongField("gateway", "an object");
   const gateway: Fields = given;

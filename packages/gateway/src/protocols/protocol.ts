@@ -2,6 +2,7 @@ import type { Usage } from "@sluicegate/contract";
 import type { Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
 import type { MeaningField } from "../core/message.ts";
+import type { Bytes } from "../core/pieces.ts";
 import type { EventSplitter } from "../core/stream-event.ts";
 import type { StreamPart } from "../core/stream-part.ts";
 import { type Fields, isObject } from "./field-checks.ts";
@@ -97,6 +98,20 @@ export interface EventReading {
 /** Reads one upstream stream, event by event. Throws for an event that is not of the protocol. */
 export interface StreamReader {
   read(data: string, eventName: string | null): EventReading;
+  /** Absent: every event has to be read. */
+  readonly repeats?: RepeatedEvents;
+}
+
+/** Knows again the events that are, byte for byte, the one read last but for a plain text, so that they need not be read. */
+export interface RepeatedEvents {
+  /** Takes the event read last for the pattern, if it is fit for one. `raw`: all its bytes. */
+  learn(raw: Buffer): void;
+  /** Where such an event ends that begins at `at`; -1: none does. Such an event ends with LF. */
+  endOf(bytes: Buffer, at: number): number;
+  /** Characters of the text of the event found last, which stands in `bytes`. */
+  charsIn(bytes: Buffer): number;
+  /** What `read` would make of the event found last. */
+  readingOf(bytes: Buffer): EventReading;
 }
 
 /** How the body of a stream is cut into events. */
@@ -116,6 +131,8 @@ export const EVENT_STREAM = "text/event-stream; charset=utf-8";
 export interface ClientRequest {
   raw: Buffer;
   header: (name: string) => string | undefined;
+  /** False: no header is the platform's (`x-sluicegate-*`). Absent: each has to be asked for. */
+  platformHeaders?: boolean;
   /** What the path said, for dialects that put the model there. */
   path: PathFacts;
 }
@@ -166,14 +183,17 @@ export interface Protocol {
   readonly terminator: Buffer;
   /** The end of a stream with `gateway_metadata` in its last event. `held`: the upstream's own end mark, null if it had none. */
   endWithMetadata(held: Buffer | null, metadata: Metadata, call: Call): Buffer;
-  /** The answer's bytes with `gateway_metadata` added as the last member; every other byte stays. */
-  decorateReply(body: Buffer, metadata: Metadata): Buffer;
+  /**
+   * The answer with `gateway_metadata`, here in JSON, added as the last member, as text of Latin-1: its bytes, one a
+   * character; every other byte stays. Null: it has no place for them.
+   */
+  decorateReply(body: Buffer, metadata: string): string | null;
 
   /**
    * The same-dialect lane: the client's bytes with the model and what policy changes spliced in. What a strict upstream
    * refuses is taken out, and its names added to `dropped`.
    */
-  passRequest(call: Call, target: Target, dropped?: Set<string>): Buffer;
+  passRequest(call: Call, target: Target, dropped?: Set<string>): Bytes;
   /**
    * For upstreams that are stricter than the dialect: can the client's bytes be mended in place? If not, its call is translated,
    * there and back. Absent: always.
@@ -238,10 +258,12 @@ export interface FailedReply {
 
 /** Lays a later report over an earlier one, field by field: absent counts stay. Returns `into`. */
 export function mergeUsage(into: Usage, report: Partial<Usage>): Usage {
-  for (const field in report) {
-    const count = report[field as keyof Usage];
-    if (count !== undefined) into[field as keyof Usage] = count;
-  }
+  into.input_tokens = report.input_tokens ?? into.input_tokens;
+  into.cached_input_tokens = report.cached_input_tokens ?? into.cached_input_tokens;
+  into.cache_write_tokens = report.cache_write_tokens ?? into.cache_write_tokens;
+  into.cache_write_1h_tokens = report.cache_write_1h_tokens ?? into.cache_write_1h_tokens;
+  into.output_tokens = report.output_tokens ?? into.output_tokens;
+  into.reasoning_tokens = report.reasoning_tokens ?? into.reasoning_tokens;
   return into;
 }
 

@@ -11,7 +11,7 @@ export const NO_CLIENTS = {
   streamShape: () => ({ contentType: EVENT_STREAM, keepalive: NOTHING }),
   terminator: NOTHING,
   endWithMetadata: () => NOTHING,
-  decorateReply: (body) => body,
+  decorateReply: () => null,
   passRequest: refuse,
 } satisfies Partial<Protocol>;
 

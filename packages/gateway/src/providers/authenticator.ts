@@ -1,5 +1,6 @@
 import type { CredentialUse } from "@sluicegate/contract";
 import type { ProviderConfig } from "../config/snapshot.ts";
+import type { Bytes } from "../core/pieces.ts";
 
 /** A request that nobody has signed yet. Header names are lower case. */
 export interface Unsigned {
@@ -10,7 +11,7 @@ export interface Unsigned {
   path: string;
   /** Flat: name, value, name, value. */
   headers: readonly string[];
-  body: Buffer | null;
+  body: Bytes | null;
 }
 
 /** What proves who calls. */

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { aDeployment } from "../config/fixtures/parts.ts";
 import type { ProviderConfig } from "../config/snapshot.ts";
+import { inOnePiece } from "../core/pieces.ts";
 import { Secret } from "../core/secret.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import { openaiResponses } from "../protocols/openai-responses/index.ts";
 import type { Protocol } from "../protocols/protocol.ts";
 import { openCrossing } from "../protocols/translate.ts";
+import type { Authenticated } from "./authenticator.ts";
 import { type CompatibleServer, compatibleServer, openaiCompatible } from "./openai-compatible.ts";
-import { type Provider, spokenBy } from "./provider.ts";
+import { jsonProvider, type Provider, spokenBy } from "./provider.ts";
 
 const CONFIG: ProviderConfig = {
   ...{ name: "made-up", kind: "openai-compatible", preset: null, baseUrl: null },
@@ -44,7 +46,14 @@ function requestOf(provider: Provider, client: Protocol, body: Record<string, un
   });
   if (request instanceof Promise) throw new Error("its key is at hand");
   const target = { model: "m-1", quirks: provider.quirks, maxOutputTokens: null };
-  return { ...request, body: JSON.parse(String(request.body)) as unknown, dropped, crossing, protocol, target };
+  return {
+    ...request,
+    body: JSON.parse(String(request.body && inOnePiece(request.body))) as unknown,
+    dropped,
+    crossing,
+    protocol,
+    target,
+  };
 }
 
 describe("a made-up server is a row", () => {
@@ -124,5 +133,35 @@ describe("a server without a preset", () => {
     ["responses", true],
   ])("spoken to by api %s has the Responses API: %s", (api, has) => {
     expect(spokenBy(provider, { model: "m", api }).includes(openaiResponses)).toBe(has);
+  });
+});
+
+describe("a credential that changes", () => {
+  const bearing = (key: string): Authenticated => ({ headers: ["authorization", `Bearer ${key}`], use: null });
+  const [one, two, again] = [bearing("one"), bearing("two"), bearing("two")];
+
+  test("is on the next call, and the same one makes the same list of headers", () => {
+    let now = one;
+    const authenticator = { current: null, authenticate: () => now, refused: () => {}, close: () => {} };
+    const quirks = compatibleServer(CONFIG, MADE_UP).quirks;
+    const parts = {
+      config: CONFIG,
+      baseUrl: "https://api.made-up.example/v1",
+      quirks,
+      protocols: [openaiChat],
+      authenticator,
+    };
+    const provider = jsonProvider(parts);
+    const sent = (): string[] => {
+      const body = { model: "a", messages: [{ role: "user", content: "hi" }] };
+      return requestOf(provider, openaiChat, body).headers;
+    };
+    const first = sent();
+    expect(sent()).toBe(first);
+    const seen = [two, again, one].map((credential) => {
+      now = credential;
+      return sent().slice(-2);
+    });
+    expect([first.slice(-2), ...seen]).toEqual([one, two, again, one].map(({ headers }) => headers));
   });
 });

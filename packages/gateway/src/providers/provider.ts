@@ -1,6 +1,7 @@
 import type { CredentialUse } from "@sluicegate/contract";
 import type { Deployment, ProviderConfig } from "../config/snapshot.ts";
 import type { Call } from "../core/call.ts";
+import { inOnePiece } from "../core/pieces.ts";
 import type { Secret } from "../core/secret.ts";
 import type { UpstreamRequest } from "../core/transport.ts";
 import { accountToken } from "../protocols/account-token.ts";
@@ -117,6 +118,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
     return made;
   };
   const join = headerJoiner();
+  const behind = pathJoiner(basePath, search);
   const { modelsPath } = parts;
   return {
     config,
@@ -129,7 +131,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
           authenticator,
           {
             ...{ origin, method: "GET", headers, body: null, connectTimeoutMs },
-            path: pathBehind(basePath, modelsPath, search),
+            path: behind(modelsPath),
             pool: poolOf(pool),
           },
           join,
@@ -152,9 +154,9 @@ export function jsonProvider(parts: ProviderParts): Provider {
         method: "POST",
         path: envelope
           ? basePath + envelope.path(protocol, call, deployment)
-          : pathBehind(basePath, protocol.upstreamPath(call, model), search),
+          : behind(protocol.upstreamPath(call, model)),
         headers: withForwarded(fixed, [...own.headers, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
-        body: envelope?.body?.(body, protocol, deployment) ?? body,
+        body: envelope?.body?.(inOnePiece(body), protocol, deployment) ?? body,
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: poolOf(pool),
       };
@@ -200,6 +202,19 @@ function headerJoiner(): (some: string[], more: readonly string[]) => string[] {
       joined = [...some, ...more];
     }
     return joined;
+  };
+}
+
+/** Puts protocols' paths behind a base URL's. The same path gives the same text again, which the transport then knows. */
+function pathJoiner(basePath: string, search: string): (own: string) => string {
+  let lastOwn = "";
+  let lastPath = pathBehind(basePath, lastOwn, search);
+  return (own) => {
+    if (own !== lastOwn) {
+      lastOwn = own;
+      lastPath = pathBehind(basePath, own, search);
+    }
+    return lastPath;
   };
 }
 

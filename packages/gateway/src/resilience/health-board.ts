@@ -1,7 +1,7 @@
 import { defaultBreaker } from "../config/build/deployments.ts";
 import type { BreakerConfig } from "../config/snapshot.ts";
 import type { Clock } from "../core/clock.ts";
-import { type HealthFacts, UNKNOWN_HEALTH } from "../core/health.ts";
+import { type Circuit, type HealthFacts, UNKNOWN_HEALTH } from "../core/health.ts";
 import { newId } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import { HEALTH_KEYS_MAX, NEVER_MS, PROBE_LOOK_MS } from "./bounds.ts";
@@ -79,6 +79,16 @@ export class HealthBoard {
     const health = this.#keys.get(key);
     if (!health) return UNKNOWN_HEALTH;
     return health.facts(this.#clock.monotonic(), this.#epoch, windowMs ?? health.config.windowMs);
+  }
+
+  /** Where a key's circuit stands, and nothing else of its health. */
+  circuit(key: string): Circuit {
+    return this.#keys.get(key)?.breaker.circuit ?? "closed";
+  }
+
+  /** Whether a key is well beyond doubt, by a look: true says that `read` finds nothing wrong, over whatever window. */
+  isWell(key: string): boolean {
+    return this.#keys.get(key)?.isWell(this.#clock.monotonic()) ?? true;
   }
 
   /** How long 95 of 100 wait for the first output of a stream, or a whole answer, ms; null: not known. */

@@ -221,6 +221,12 @@ export class KeyHealth {
     };
   }
 
+  /** By a look: true when `facts` would find nothing wrong, over whatever window. False says nothing. */
+  isWell(now: number): boolean {
+    if (this.guarded || this.breaker.circuit !== "closed" || rampOf(this.breaker, this.config, now) < 1) return false;
+    return (this.#outcomes?.allWell(now) ?? true) && !this.#figuresAt(now).slow;
+  }
+
   #figuresAt(now: number): Figures {
     if (!this.#answers && !this.#firsts) return NO_FIGURES;
     if (this.#figures && now - this.#figures.at < FIGURES_MS) return this.#figures;

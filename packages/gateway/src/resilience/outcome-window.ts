@@ -14,6 +14,8 @@ export class OutcomeWindow {
   readonly #calls: Uint32Array;
   readonly #failures: Uint32Array;
   readonly #slow: Uint32Array;
+  /** The part of time in which a call last went badly. */
+  #badPart = Number.NEGATIVE_INFINITY;
 
   /** `spanMs`: the longest window that is asked for. */
   constructor(windowMs: number, spanMs: number) {
@@ -38,8 +40,15 @@ export class OutcomeWindow {
       this.#slow[at] = 0;
     }
     this.#calls[at] = (this.#calls[at] ?? 0) + 1;
+    if (!failed && !slow) return;
+    this.#badPart = part;
     if (failed) this.#failures[at] = (this.#failures[at] ?? 0) + 1;
-    else if (slow) this.#slow[at] = (this.#slow[at] ?? 0) + 1;
+    else this.#slow[at] = (this.#slow[at] ?? 0) + 1;
+  }
+
+  /** By a look: true when no window that ends now, however long, holds a failure or a slow stream. */
+  allWell(now: number): boolean {
+    return Math.floor(now / this.#partMs) - this.#badPart >= this.#parts;
   }
 
   /** What the last `windowMs` saw, the part that is filling included. */
@@ -62,6 +71,7 @@ export class OutcomeWindow {
   /** Forgets everything. */
   clear(): void {
     this.#part.fill(-1);
+    this.#badPart = Number.NEGATIVE_INFINITY;
   }
 
   /** The same counts in a window of another length. */
@@ -77,7 +87,9 @@ export class OutcomeWindow {
   #fold(time: number, calls: number, failures: number, slow: number): void {
     if (calls === 0) return;
     this.add(time, false, false);
-    const at = Math.floor(time / this.#partMs) % this.#parts;
+    const part = Math.floor(time / this.#partMs);
+    const at = part % this.#parts;
+    if (failures + slow > 0) this.#badPart = part;
     this.#calls[at] = (this.#calls[at] ?? 0) + calls - 1;
     this.#failures[at] = (this.#failures[at] ?? 0) + failures;
     this.#slow[at] = (this.#slow[at] ?? 0) + slow;

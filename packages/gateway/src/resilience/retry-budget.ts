@@ -4,6 +4,8 @@ const WINDOW_SECONDS = 10;
 const FREE_RETRIES = 3;
 
 interface Window {
+  /** The one of the current second, when it was last looked at. */
+  slot: number;
   /** Counts by second, index = second mod WINDOW_SECONDS; `second` says which one a slot holds. */
   second: number[];
   requests: number[];
@@ -24,13 +26,15 @@ export class RetryBudget {
 
   /** Counts one request to `deployment` (its first attempt there). */
   request(deployment: string): void {
-    const { window, slot } = this.#slot(deployment);
+    const window = this.#window(deployment);
+    const { slot } = window;
     window.requests[slot] = (window.requests[slot] ?? 0) + 1;
   }
 
   /** Takes one retry out of the budget; false when `share` of the recent requests plus 3 is used up. */
   take(deployment: string, share: number): boolean {
-    const { window, slot } = this.#slot(deployment);
+    const window = this.#window(deployment);
+    const { slot } = window;
     const now = window.second[slot] ?? 0;
     let requests = 0;
     let retries = 0;
@@ -49,20 +53,21 @@ export class RetryBudget {
     for (const name of this.#windows.keys()) if (!names.has(name)) this.#windows.delete(name);
   }
 
-  #slot(deployment: string): { window: Window; slot: number } {
+  #window(deployment: string): Window {
     let window = this.#windows.get(deployment);
     if (!window) {
       const zeros = (): number[] => new Array<number>(WINDOW_SECONDS).fill(0);
-      window = { second: zeros(), requests: zeros(), retries: zeros() };
+      window = { slot: 0, second: zeros(), requests: zeros(), retries: zeros() };
       this.#windows.set(deployment, window);
     }
     const second = Math.floor(this.#clock.monotonic() / 1_000) + WINDOW_SECONDS;
     const slot = second % WINDOW_SECONDS;
+    window.slot = slot;
     if (window.second[slot] !== second) {
       window.second[slot] = second;
       window.requests[slot] = 0;
       window.retries[slot] = 0;
     }
-    return { window, slot };
+    return window;
   }
 }

@@ -50,7 +50,7 @@ export class Shedder {
 
   /** Null: let in. Else how long a client of this priority is asked to stay away, ms. */
   refuses(priority: Priority): number | null {
-    return ORDER.indexOf(priority) < this.#level ? RETRY_AFTER_MS[priority] : null;
+    return this.#level > 0 && ORDER.indexOf(priority) < this.#level ? RETRY_AFTER_MS[priority] : null;
   }
 
   /** What is refused now, for health and metrics. */

@@ -10,11 +10,19 @@ export interface RouteTable {
   flags: readonly string[];
   /** By deployment; undefined: all alike. */
   weights: ReadonlyMap<string, number> | undefined;
+  /** Nothing but the gates and health has a say in who is asked: no rules, experiments, draws or sessions. */
+  plain: boolean;
 }
 
 /** Tables belong to a snapshot and go with it. */
 const TABLES = new WeakMap<Snapshot, Map<string, RouteTable>>();
-const NOTHING: RouteTable = { rules: [], smallestWindow: Number.POSITIVE_INFINITY, flags: [], weights: undefined };
+const NOTHING: RouteTable = {
+  rules: [],
+  smallestWindow: Number.POSITIVE_INFINITY,
+  flags: [],
+  weights: undefined,
+  plain: false,
+};
 
 /** The table of an alias; that of a raw name is empty. */
 export function tableOf(snapshot: Snapshot, alias: string): RouteTable {
@@ -49,7 +57,12 @@ function makeTable(snapshot: Snapshot, route: Route): RouteTable {
     smallestWindow: Math.min(Number.POSITIVE_INFINITY, ...windows),
     flags: [...new Set(routes.flatMap(({ canary }) => canary.flatMap(({ flag }) => flag ?? [])))],
     weights: route.weights && new Map(route.chain.map((name, i) => [name, route.weights?.[i] ?? 1])),
+    plain: rules.length === 0 && isPlain(route),
   };
+}
+
+function isPlain({ strategy, canary, complexity, affinity }: Route): boolean {
+  return strategy === "ordered" && canary.length === 0 && complexity === null && affinity === "none";
 }
 
 /** The routes that complexity may lead to. */

@@ -19,18 +19,24 @@ export interface Lease {
   served?: AttemptRecord;
 }
 
+/** A request that may start, once its trace is written. */
+export interface Admitted {
+  lease: Lease;
+  written: Promise<void>;
+}
+
 /**
  * May it start? Refuses when the ledger cannot take another row (nothing runs that would not be recorded),
  * and leaves a trace in the spool before anything is sent, so that a kill cannot lose the request.
  */
-export async function admit(plane: DataPlane, visit: Visit, caller: Caller, call: Call, plan: Plan): Promise<Lease> {
+export function admit(plane: DataPlane, visit: Visit, caller: Caller, call: Call, plan: Plan): Admitted {
   if (!plane.ledger.accepting()) {
     throw new GatewayError("overloaded", "the ledger's spool is full; come back in a while", { retryAfterMs: 5_000 });
   }
   const row = requestRow(visit, { caller, call, plan });
   const [first] = plan.hops;
-  await plane.ledger.admit({ row, attempt: abandonedAttempt(first, call, visit.startedAt) });
-  return { row, attempts: [] };
+  const written = plane.ledger.admit({ row, attempt: abandonedAttempt(first, call, visit.startedAt) });
+  return { lease: { row, attempts: [] }, written };
 }
 
 /** What an abandoned request is taken to have cost: the input estimate at the first deployment. */

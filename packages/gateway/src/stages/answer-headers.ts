@@ -2,7 +2,9 @@ import { HEADERS } from "@sluicegate/contract";
 import type { RetirementDay } from "../config/catalogue/model-catalogue.ts";
 import type { Deployment } from "../config/snapshot.ts";
 import type { Circuit } from "../core/health.ts";
+import { msText, numberText, quotedText } from "../core/json-text.ts";
 import { usdString } from "../core/money.ts";
+import { headerSafe, servedNames } from "./served-names.ts";
 import type { Visit } from "./visit.ts";
 
 /** What an answer's headers and `gateway_metadata` say about how it was served. */
@@ -45,21 +47,22 @@ export function servedHeaders(served: Served): string[] {
   const headers = [...idHeaders(served.visit), HEADERS.cache, "bypass"];
   if (served.expose === "minimal") return headers;
   const { deployment, dropped } = served;
+  const names = servedNames(deployment, served.alias, served.model);
   headers.push(
     HEADERS.alias,
-    headerSafe(served.alias),
+    names.aliasHeader,
     HEADERS.deployment,
-    headerSafe(deployment.name),
+    names.deploymentHeader,
     HEADERS.provider,
-    headerSafe(deployment.provider),
+    names.providerHeader,
     HEADERS.model,
-    headerSafe(served.model),
+    names.modelHeader,
     HEADERS.fallbackDepth,
     String(served.fallbackDepth),
     HEADERS.attempts,
     String(served.attempts),
     HEADERS.overheadMs,
-    String(served.overheadMs),
+    msText(served.overheadMs),
   );
   if (served.hedged) headers.push(HEADERS.hedged, "true");
   if (served.variant !== null) headers.push(HEADERS.variant, headerSafe(served.variant));
@@ -98,6 +101,28 @@ export function metadataOf(served: Served): Record<string, unknown> {
   };
 }
 
+/** Exact up to here: a decimal of 15 digits comes through a double unharmed. */
+const EXACT_MICRO_USD_MAX = 1e15;
+
+/** `metadataOf` as JSON text, made from what all answers of a deployment have in common. */
+export function metadataText(served: Served): string {
+  if (served.expose === "minimal") return JSON.stringify(metadataOf(served));
+  const { deployment, costMicroUsd: cost, variant } = served;
+  const { json } = servedNames(deployment, served.alias, served.model);
+  return (
+    `{"request_id":${quotedText(served.visit.requestId)},${json},"cost_usd":${cost === null ? "null" : usdText(cost)}` +
+    `,"latency_ms":${msText(served.latencyMs)},"cache":"bypass","cache_hit":false,"hedged":${served.hedged}` +
+    `,"fallback_depth":${numberText(served.fallbackDepth)},"circuit_state":"${served.circuit}"` +
+    `,"variant":${variant === null ? "null" : quotedText(variant)}}`
+  );
+}
+
+/** The JSON number of an amount: the digits are those of the header, without a fraction's way through a double. */
+function usdText(microUsd: number): string {
+  const exact = Number.isInteger(microUsd) && microUsd >= 0 && microUsd < EXACT_MICRO_USD_MAX;
+  return exact ? usdString(microUsd) : numberText(microUsd / 1_000_000);
+}
+
 /** As many of the names as fit. */
 function droppedWords(dropped: readonly string[]): string {
   let words = "";
@@ -106,9 +131,4 @@ function droppedWords(dropped: readonly string[]): string {
     words += (words === "" ? "" : ", ") + name.slice(0, DROPPED_CHARS_MAX);
   }
   return headerSafe(words).slice(0, DROPPED_CHARS_MAX);
-}
-
-/** Names of models, aliases and fields may hold anything, half a character too; a header may not. */
-function headerSafe(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd"));
 }

@@ -1,4 +1,5 @@
 import type { AttemptRow, CredentialUse } from "@sluicegate/contract";
+import type { Call } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
 import type { Dresser } from "../protocols/protocol.ts";
 import type { StreamWriter } from "../protocols/translation.ts";
@@ -8,6 +9,7 @@ import type { Hold } from "./ceilings.ts";
 import { CHARS_PER_TOKEN } from "./meter.ts";
 import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
+import { usedTokens } from "./rows.ts";
 
 /** One attempt of a request, as it is kept until the request is settled. */
 export interface AttemptRecord {
@@ -56,19 +58,25 @@ export function unheld(hop: Hop, attempt: Attempt): AttemptRecord {
 
 /**
  * Gives back what an attempt held, once it is over: its deployment hears how it went, and its ceilings get back what was not
- * used. Does nothing the second time. `usedTokens`: null when nothing was sent.
+ * used. Does nothing the second time.
  */
-export function release(plane: DataPlane, record: AttemptRecord, usedTokens: number | null): void {
+export function release(plane: DataPlane, record: AttemptRecord, call: Call): void {
   const { grip } = record;
   if (!grip) return;
   record.grip = null;
-  if (grip.hold) plane.ceilings.settle(grip.hold, usedTokens);
+  if (grip.hold) plane.ceilings.settle(grip.hold, usedTokens(record, call));
   const outcome = outcomeOf(record, grip);
   // A credential that is being renewed is judged when that is known: until then nobody is turned away for it.
   const renewal = askForRenewal(record);
-  const judge = (renewed: boolean): void => grip.permit.done(renewed ? { ...outcome, neutral: true } : outcome);
-  if (typeof renewal === "boolean") judge(renewal);
-  else void renewal.then(judge, () => judge(false));
+  if (typeof renewal === "boolean") return judge(grip, outcome, renewal);
+  void renewal.then(
+    (renewed) => judge(grip, outcome, renewed),
+    () => judge(grip, outcome, false),
+  );
+}
+
+function judge({ permit }: Grip, outcome: CallOutcome, renewed: boolean): void {
+  permit.done(renewed ? { ...outcome, neutral: true } : outcome);
 }
 
 /** Whether a credential that was refused has a successor; false for every other failure. The provider is told of it once. */

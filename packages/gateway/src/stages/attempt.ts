@@ -151,8 +151,10 @@ export class Attempt implements UpstreamSink {
     if (this.#spec.stream && isGood(status) && isFramed(this.#spec.protocol, headers["content-type"])) {
       this.#intake = new EventIntake(this.#spec, this.meter, this.#clock);
     }
+    const encoding = headers["content-encoding"];
+    if (encoding === undefined) return;
     try {
-      this.#decompressor = decompressor(headers["content-encoding"], {
+      this.#decompressor = decompressor(encoding, {
         data: (chunk) => this.#onBody(chunk),
         end: () => this.#onBodyEnd(),
         error: (message) => this.#onUnreadable(message),
@@ -225,7 +227,7 @@ export class Attempt implements UpstreamSink {
 
   /** The whole body, read by the protocol. Whatever stands in it, nothing is thrown into the transport. */
   #readBody(raw: Buffer): Extract<AttemptOutcome, { kind: "reply" }> | { failure: ProviderFailure } {
-    const { protocol, quirks, stream } = this.#spec;
+    const { protocol, quirks, stream, rewrite } = this.#spec;
     const { meter } = this;
     const status = meter.httpStatus ?? 0;
     const now = this.#clock.now();
@@ -242,7 +244,6 @@ export class Attempt implements UpstreamSink {
       meter.model = facts.model;
       meter.finishReason = facts.finishReason;
       meter.outputChars = facts.outputChars;
-      const { rewrite } = this.#spec;
       return { kind: "reply", body: rewrite ? rewrite(body) : body, facts, contentType };
     } catch (error) {
       return { failure: this.#invalid(messageOf(error)) };

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { KeyEntry, Tenant } from "../config/snapshot.ts";
 import { GatewayError } from "../core/errors.ts";
+import type { Exchange } from "../http/exchange.ts";
 import type { DataPlane, Runtime } from "./plane.ts";
 
 /** Whose request this is. The tenant comes from the credential alone (SPEC LIFE-7). */
@@ -12,6 +13,15 @@ export interface Caller {
 /** The longest credential looked at; a longer one is nobody's. */
 const CREDENTIAL_CHARS_MAX = 4_096;
 
+/** The credential that a connection's last request carried, and its hash: most send the same again. */
+interface Proof {
+  credential: string;
+  hash: string;
+}
+
+/** They go with their connection. What a hash is good for is looked up anew by every request. */
+const PROOFS = new WeakMap<object, Proof>();
+
 /**
  * Whose key is this? From `authorization: Bearer`, `x-api-key`, `api-key` or `x-goog-api-key`, else `inPath`, where the
  * path's dialect has it in the query (Gemini's `key`).
@@ -20,15 +30,16 @@ const CREDENTIAL_CHARS_MAX = 4_096;
 export function authenticate(
   plane: DataPlane,
   runtime: Runtime,
-  header: (name: string) => string | undefined,
+  exchange: Pick<Exchange, "header" | "connection">,
   inPath?: string,
 ): Caller {
-  const credential = credentialOf(header) ?? (inPath?.trim() || null);
+  const credential = credentialOf(exchange) ?? (inPath?.trim() || null);
   if (credential === null) {
     throw new GatewayError("invalid_api_key", "no API key was sent; send authorization: Bearer sg_…");
   }
-  // Only hashes are kept and looked up: what a lookup's time could tell is the hash of what the caller already has.
-  const key = credential.length <= CREDENTIAL_CHARS_MAX ? plane.keys.find(hash("sha256", credential)) : undefined;
+  // Only hashes are looked up: what a lookup's time could tell is the hash of what the caller already has.
+  const key =
+    credential.length <= CREDENTIAL_CHARS_MAX ? plane.keys.find(hashOf(exchange.connection, credential)) : undefined;
   if (!key) throw new GatewayError("invalid_api_key", "this API key is not known here; check it, or ask for a new one");
   if (key.expiresAt !== null && key.expiresAt <= plane.clock.now()) {
     throw new GatewayError("invalid_api_key", `key ${key.id} has expired; ask for a new one`);
@@ -39,12 +50,30 @@ export function authenticate(
   return { key, tenant };
 }
 
-function credentialOf(header: (name: string) => string | undefined): string | null {
-  const authorization = header("authorization");
-  if (authorization) {
-    const space = authorization.indexOf(" ");
-    const token = authorization.slice(space + 1).trim();
-    if (space > 0 && authorization.slice(0, space).toLowerCase() === "bearer" && token) return token;
-  }
-  return header("x-api-key")?.trim() || header("api-key")?.trim() || header("x-goog-api-key")?.trim() || null;
+function hashOf(connection: object, credential: string): string {
+  const proof = PROOFS.get(connection);
+  if (proof?.credential === credential) return proof.hash;
+  const made = hash("sha256", credential);
+  PROOFS.set(connection, { credential, hash: made });
+  return made;
+}
+
+function credentialOf(exchange: Pick<Exchange, "header">): string | null {
+  const authorization = exchange.header("authorization");
+  const token = authorization && tokenIn(authorization);
+  if (token) return token;
+  return (
+    exchange.header("x-api-key")?.trim() ||
+    exchange.header("api-key")?.trim() ||
+    exchange.header("x-goog-api-key")?.trim() ||
+    null
+  );
+}
+
+function tokenIn(authorization: string): string | null {
+  // As nearly everybody writes it.
+  if (authorization.startsWith("Bearer ")) return authorization.slice("Bearer ".length).trim();
+  const space = authorization.indexOf(" ");
+  if (space <= 0 || authorization.slice(0, space).toLowerCase() !== "bearer") return null;
+  return authorization.slice(space + 1).trim();
 }

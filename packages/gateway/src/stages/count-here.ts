@@ -51,7 +51,7 @@ export async function countHere(plane: DataPlane, exchange: Exchange, counting: 
     fallbackDepth: 0,
     hedged: false,
     variant: null,
-    circuit: plane.health.read(plan.hops[0].health).circuit,
+    circuit: plane.health.circuit(plan.hops[0].health),
     costMicroUsd: 0,
     overheadMs: round(Math.max(0, latency - visit.waitedMs)),
     latencyMs: round(latency),

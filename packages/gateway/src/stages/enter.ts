@@ -9,7 +9,12 @@ import type { DataPlane } from "./plane.ts";
 import type { Hop } from "./route.ts";
 
 /** What an attempt takes with it into a deployment. */
-export type Entered = { ok: true; grip: Pick<Grip, "permit" | "hold"> };
+export interface Entered {
+  ok: true;
+  grip: Pick<Grip, "permit" | "hold">;
+  /** What is left of the chain's deadline, ms. */
+  remainingMs: number;
+}
 
 /** Why a deployment was passed over. */
 export interface Skipped {
@@ -46,28 +51,31 @@ export function enter(
   const permit = standing.forced ? plane.health.pass(hop.health) : plane.health.permit(hop.health);
   if (!(permit instanceof Promise)) {
     if (!permit.ok) return skip(hop, permit);
-    if (hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null } };
+    if (hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null }, remainingMs };
   }
-  return enterFull(plane, work, hop, permit, cancel);
+  return enterFull(plane, work, hop, { permit, deadline: standing.deadline }, cancel);
 }
 
 async function enterFull(
   plane: DataPlane,
   work: Work,
   hop: Hop,
-  asked: Permit | NoPermit | Promise<Permit | NoPermit>,
+  asked: { permit: Permit | NoPermit | Promise<Permit | NoPermit>; deadline: number },
   cancel: Cancel,
 ): Promise<Entry> {
-  const permit = await asked;
+  const permit = await asked.permit;
   if (!permit.ok) return skip(hop, permit);
-  if (cancel.cancelled || hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null } };
+  const entered = (hold: Hold | null): Entered => {
+    return { ok: true, grip: { permit, hold }, remainingMs: asked.deadline - plane.clock.monotonic() };
+  };
+  if (cancel.cancelled || hop.ceilings.length === 0) return entered(null);
   let hold: Hold | Refusal | null = null;
   try {
     hold = await plane.ceilings.take(work, hop, cancel);
   } finally {
     if (!hold || isFull(hold)) permit.done(UNUSED);
   }
-  if (!isFull(hold)) return { ok: true, grip: { permit, hold } };
+  if (!isFull(hold)) return entered(hold);
   return skip(hop, { why: "full", retryAtMs: plane.clock.now() + hold.retryAfterMs, refusal: hold });
 }
 

@@ -6,7 +6,7 @@ import type { StreamFailure, StreamPart } from "../core/stream-part.ts";
 import { missingBlankLine, SseSplitter } from "../http/sse-splitter.ts";
 import { holdsError } from "../protocols/error-facts.ts";
 import { isObject } from "../protocols/field-checks.ts";
-import type { Dresser, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
+import type { Dresser, EventReading, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
 import type { StreamWriter } from "../protocols/translation.ts";
 import { type Meter, meterPart } from "./meter.ts";
 
@@ -78,7 +78,30 @@ export class EventIntake {
   }
 
   push(chunk: Buffer): Taken {
-    return this.#take((forward) => this.#splitter.push(chunk, (event) => this.#onEvent(event, forward)));
+    const passed = this.#passRepeats(chunk);
+    if (passed > 0 && passed === chunk.length) return { bytes: chunk, said: null, broken: null };
+    return this.#take((forward) => {
+      if (passed > 0) forward.push(chunk.subarray(0, passed));
+      const rest = passed > 0 ? chunk.subarray(passed) : chunk;
+      this.#splitter.push(rest, (event) => this.#onEvent(event, forward));
+    });
+  }
+
+  /**
+   * Most reads of a stream bring one event that is the one before it but for its text. Where its bytes go on as they are,
+   * its characters are counted where they stand. Returns where the last of them ends.
+   */
+  #passRepeats(chunk: Buffer): number {
+    const { writer, dresser } = this.#spec;
+    const { repeats } = this.#reader;
+    if (!repeats || writer || dresser || this.#splitter.isBetween !== true) return 0;
+    let passed = 0;
+    for (let end = repeats.endOf(chunk, 0); end !== -1; end = repeats.endOf(chunk, end)) {
+      if (end - passed > LIMITS.sseEventBytesMax) break;
+      this.#meter.outputChars += repeats.charsIn(chunk);
+      passed = end;
+    }
+    return passed;
   }
 
   end(): Taken {
@@ -95,6 +118,14 @@ export class EventIntake {
     this.#weight += weightOf(event, parts);
     if (this.#weight > LIMITS.translatedStreamBytesMax)
       throw new Error(`the stream says more than the ${LIMITS.translatedStreamBytesMax} bytes that can be translated`);
+  }
+
+  #read(data: string, { name, raw }: StreamEvent): EventReading {
+    const { repeats } = this.#reader;
+    if (repeats?.endOf(raw, 0) === raw.length) return repeats.readingOf(raw);
+    const reading = this.#reader.read(data, name);
+    repeats?.learn(raw);
+    return reading;
   }
 
   #take(read: (forward: Buffer[]) => void): Taken {
@@ -117,7 +148,7 @@ export class EventIntake {
       if (!writer) forward.push(dresser ? dresser.event(event.raw, null) : event.raw);
       return;
     }
-    const reading = this.#reader.read(data, event.name);
+    const reading = this.#read(data, event);
     if (writer) this.#weigh(event, reading.parts);
     for (const part of reading.parts) {
       if (part.type !== "error") {

@@ -16,7 +16,6 @@ import type { DataPlane } from "./plane.ts";
 import { type Raced, race } from "./race.ts";
 import { renewal } from "./renewal.ts";
 import type { Hop, Plan } from "./route.ts";
-import { usedTokens } from "./rows.ts";
 import { startAttempt } from "./start-attempt.ts";
 import type { Visit } from "./visit.ts";
 
@@ -98,8 +97,15 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
       else await nothingOpen(plane, work, standing, cancel);
       continue;
     }
-    const raced = await attempt(plane, work, hop, entry, standing, cancel);
+    const first = begin(plane, work, hop, entry, standing, cancel);
+    const { startedAt } = first.attempt.meter;
+    const second = hedgeFor(plane, work, standing, cancel);
+    const raced = second
+      ? await race(plane, first, second)
+      : { record: first, outcome: await first.attempt.outcome, second: null };
+    visit.waitedMs += plane.clock.monotonic() - startedAt;
     const { record, outcome } = raced;
+    conclude(plane, work, first, raced);
     if (outcome.kind === "streaming") return { kind: "stream", record };
     if (outcome.kind === "reply") {
       const { body, facts, contentType } = outcome;
@@ -116,35 +122,34 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
   }
 }
 
-/** One call to one deployment, and the one beside it where the request is hedged. What is over has let go of its deployment. */
-async function attempt(
+/** One call to one deployment. */
+function begin(
   plane: DataPlane,
   work: Work,
   hop: Hop,
-  { grip }: Entered,
+  { grip, remainingMs }: Entered,
   standing: Standing,
   cancel: Cancel,
-): Promise<Raced> {
-  const { visit, call, lease } = work;
+): AttemptRecord {
   const retry = standing.attemptsHere > 0;
   if (!retry) plane.retryBudget.request(hop.health);
   standing.attemptsHere++;
-  const remainingMs = standing.deadline - plane.clock.monotonic();
-  const record = startAttempt(plane, work, hop, { retry, hedge: false, grip, remainingMs }, cancel);
-  const { startedAt } = record.attempt.meter;
-  const second = hedgeFor(plane, work, standing, cancel);
-  const raced = second
-    ? await race(plane, record, second)
-    : { record, outcome: await record.attempt.outcome, second: null };
-  visit.waitedMs += plane.clock.monotonic() - startedAt;
-  if (raced.outcome.kind === "failed") raced.record.failure = raced.outcome.failure;
-  else lease.served = raced.record;
-  for (const over of raced.second ? [record, raced.second] : [record]) {
-    if (raced.outcome.kind === "streaming" && over === raced.record) continue;
-    release(plane, over, usedTokens(over, call));
-    if (over.failure) plane.metrics.attemptFailed(over.hop.pool, over.failure.class);
-  }
-  return raced;
+  return startAttempt(plane, work, hop, { retry, hedge: false, grip, remainingMs }, cancel);
+}
+
+/** A call is over, and the one beside it where the request was hedged. What is over lets go of its deployment. */
+function conclude(plane: DataPlane, { call, lease }: Work, first: AttemptRecord, raced: Raced): void {
+  const { record, outcome, second } = raced;
+  if (outcome.kind === "failed") record.failure = outcome.failure;
+  else lease.served = record;
+  const goesOn = outcome.kind === "streaming" ? record : null;
+  if (first !== goesOn) letGo(plane, first, call);
+  if (second && second !== goesOn) letGo(plane, second, call);
+}
+
+function letGo(plane: DataPlane, over: AttemptRecord, call: Call): void {
+  release(plane, over, call);
+  if (over.failure) plane.metrics.attemptFailed(over.hop.pool, over.failure.class);
 }
 
 /** What happens after a failed attempt: made in one place, by `nextStep`. */

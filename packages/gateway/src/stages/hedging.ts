@@ -74,8 +74,8 @@ async function setOff(
     giveBack(plane, entry.grip);
     return null;
   }
-  const remainingMs = standing.deadline - plane.clock.monotonic();
-  const record = startAttempt(plane, work, hop, { retry: false, hedge: true, grip: entry.grip, remainingMs }, cancel);
+  const { grip, remainingMs } = entry;
+  const record = startAttempt(plane, work, hop, { retry: false, hedge: true, grip, remainingMs }, cancel);
   plane.metrics.hedged();
   return record;
 }

@@ -1,5 +1,5 @@
 import { Cancel } from "../core/cancel.ts";
-import type { Exchange, RequestBody } from "../http/exchange.ts";
+import type { Exchange, RequestBody, TextEncoding } from "../http/exchange.ts";
 
 /** What a client was sent: enough to send it again. */
 export interface Recording {
@@ -56,6 +56,10 @@ export class LastingExchange implements Exchange {
     return this.#client.query;
   }
 
+  get connection(): object {
+    return this.#client.connection;
+  }
+
   get headSent(): boolean {
     return this.#head !== null || this.#client.headSent;
   }
@@ -70,6 +74,10 @@ export class LastingExchange implements Exchange {
     return this.#client.header(name);
   }
 
+  sends(prefix: string): boolean {
+    return this.#client.sends(prefix);
+  }
+
   askForBody(): void {
     this.#client.askForBody();
   }
@@ -78,11 +86,11 @@ export class LastingExchange implements Exchange {
     this.#client.later(act);
   }
 
-  respond(status: number, headers: readonly string[], body: Buffer | string): void {
+  respond(status: number, headers: readonly string[], body: Buffer | string, encoding: TextEncoding = "utf8"): void {
     if (this.headSent) return;
     this.#head = { status, headers };
-    this.#keep(Buffer.from(body));
-    this.#client.respond(status, headers, body);
+    this.#keep(typeof body === "string" ? Buffer.from(body, encoding) : Buffer.from(body));
+    this.#client.respond(status, headers, body, encoding);
   }
 
   begin(status: number, headers: readonly string[]): void {

@@ -8,7 +8,8 @@ import { tableOf } from "../routing/route-tables.ts";
 import type { Caller } from "./authenticate.ts";
 import { classify } from "./classify.ts";
 import type { DataPlane, Runtime } from "./plane.ts";
-import { type Plan, route } from "./route.ts";
+import { type Hop, type Plan, route } from "./route.ts";
+import { rememberPlan, usualPlan } from "./usual-plans.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a plan is made for. */
@@ -22,15 +23,27 @@ export interface Planning {
 
 /**
  * The plan of a request. What the decision counts on and only somebody else can say is asked first, and put among the facts:
- * feature flags, and the word of a classifier where the cheap signs leave it open. Answers at once where nobody is asked.
+ * feature flags, and the word of a classifier where the cheap signs leave it open. Answers at once where nobody is asked, and
+ * without routing where that would only say again what it has said of the same before.
  */
 export function plan(plane: DataPlane, planning: Planning, cancel: Cancel): Plan | Promise<Plan> {
   const { runtime, call } = planning;
+  const usual = usualPlan(planning);
+  if (usual && areWell(plane, usual.hops)) return usual;
   const { snapshot } = runtime;
   const flags = snapshot.routes.has(call.alias) ? tableOf(snapshot, call.alias).flags : NONE;
   if (flags.length > 0) return flagged(plane, planning, flags, cancel);
   const first = routed(plane, planning);
-  return first.decision.ask ? classified(plane, planning, first, cancel) : first;
+  if (first.decision.ask) return classified(plane, planning, first, cancel);
+  rememberPlan(planning, first);
+  return first;
+}
+
+/** Nothing is wrong with any of them. One alone is not asked how it is. */
+function areWell({ health }: DataPlane, hops: readonly Hop[]): boolean {
+  if (hops.length < 2) return true;
+  for (const hop of hops) if (!health.isWell(hop.health)) return false;
+  return true;
 }
 
 const NONE: readonly string[] = [];

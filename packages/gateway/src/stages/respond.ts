@@ -5,7 +5,7 @@ import { GatewayError, type ProviderFailure } from "../core/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Dresser, Protocol } from "../protocols/protocol.ts";
 import type { Lease } from "./admit.ts";
-import { metadataOf, type Served, servedHeaders } from "./answer-headers.ts";
+import { metadataOf, metadataText, type Served, servedHeaders } from "./answer-headers.ts";
 import type { ClientStream } from "./client-stream.ts";
 import type { Executed, ExecutedReply } from "./execute.ts";
 import { finalError } from "./final-error.ts";
@@ -14,6 +14,7 @@ import { attemptRows, fallbackDepth, round, sumOf } from "./rows.ts";
 import { SlowWatch } from "./slow-watch.ts";
 import type { Visit } from "./visit.ts";
 
+const JSON_TYPE = "application/json";
 const IS_JSON = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 /** What responding needs besides the answer itself. */
@@ -28,14 +29,17 @@ export interface Answering {
   metadata: boolean;
 }
 
-/** Sends the answer: whole, or as a stream until it is over. Returns what broke a stream off, null when nothing did. */
-export async function respond(
+/**
+ * Sends the answer: whole, at once, or as a stream until it is over. Returns what broke a stream off, null when nothing did;
+ * a promise of it for streams alone.
+ */
+export function respond(
   plane: DataPlane,
   exchange: Exchange,
   client: ClientStream | null,
   executed: Executed,
   answering: Answering,
-): Promise<ProviderFailure | null> {
+): ProviderFailure | null | Promise<ProviderFailure | null> {
   if (executed.kind === "reply") {
     const served = servedOf(plane, executed, answering, true);
     const { protocol } = answering.visit;
@@ -43,9 +47,9 @@ export async function respond(
     // A whole answer to a call that was to stream: too late once silence has begun the stream.
     if (exchange.headSent) throw new GatewayError("all_providers_failed", "the answer is no stream, and one has begun");
     const contentType = contentTypeOf(protocol, executed);
-    const decorated = answering.metadata && IS_JSON.test(contentType);
-    const shown = decorated ? protocol.decorateReply(body, metadataOf(served)) : body;
-    exchange.respond(200, ["content-type", contentType, ...servedHeaders(served)], shown);
+    const decorated = answering.metadata && (contentType === JSON_TYPE || IS_JSON.test(contentType));
+    const shown = decorated ? protocol.decorateReply(body, metadataText(served)) : null;
+    exchange.respond(200, ["content-type", contentType, ...servedHeaders(served)], shown ?? body, "latin1");
     return null;
   }
   if (!client) throw new Error("a stream came back for a call that asked for none");
@@ -55,7 +59,7 @@ export async function respond(
 /** A translated answer is JSON in every dialect; what else an answer is, its upstream says: sound, subtitles. */
 function contentTypeOf(client: Protocol, { record, contentType }: ExecutedReply): string {
   const plain = client.operation === "speech" || client.operation === "transcription";
-  return plain && !record.hop.crossing ? contentType : "application/json";
+  return plain && !record.hop.crossing ? contentType : JSON_TYPE;
 }
 
 async function stream(
@@ -123,7 +127,7 @@ function servedOf(plane: DataPlane, executed: Executed, answering: Answering, ov
     fallbackDepth: fallbackDepth(lease),
     hedged: lease.attempts.some(({ hedge }) => hedge),
     variant: lease.row.variant,
-    circuit: plane.health.read(record.hop.health).circuit,
+    circuit: plane.health.circuit(record.hop.health),
     costMicroUsd: sum && isKnown(sum.cost_state) ? sum.cost_micro_usd : null,
     overheadMs: round(Math.max(0, latency - visit.waitedMs)),
     latencyMs: round(latency),

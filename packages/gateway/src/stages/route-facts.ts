@@ -54,8 +54,18 @@ export const PLATFORM_FACTS = [
   ...(["hedge", "fallback", "side_effecting", "latency_budget_ms"] as const),
 ];
 
+/** Those of PLATFORM_FACTS, name by name: a loop over names looks each of them up anew. */
 function copyFields(platform: Call["platform"], facts: RouteFacts): void {
-  for (const name of PLATFORM_FACTS) if (platform[name] !== undefined) Object.assign(facts, { [name]: platform[name] });
+  if (platform.user !== undefined) facts.user = platform.user;
+  if (platform.agent !== undefined) facts.agent = platform.agent;
+  if (platform.application !== undefined) facts.application = platform.application;
+  if (platform.task_class !== undefined) facts.task_class = platform.task_class;
+  if (platform.classification !== undefined) facts.classification = platform.classification;
+  if (platform.residency !== undefined) facts.residency = platform.residency;
+  if (platform.hedge !== undefined) facts.hedge = platform.hedge;
+  if (platform.fallback !== undefined) facts.fallback = platform.fallback;
+  if (platform.side_effecting !== undefined) facts.side_effecting = platform.side_effecting;
+  if (platform.latency_budget_ms !== undefined) facts.latency_budget_ms = platform.latency_budget_ms;
 }
 
 function measure(runtime: Runtime, call: Call, facts: RouteFacts): void {

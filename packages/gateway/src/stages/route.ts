@@ -87,19 +87,22 @@ export function route(
 }
 
 function planOf(call: Call, facts: RouteFacts, decision: Decision, hops: ReadonlyMap<string, Hop>): Plan {
-  const [first, ...rest] = decision.chain.flatMap((name) => hops.get(name) ?? []);
-  if (!first) throw refusalOf(call, decision);
-  const countsHere = !speaks(first);
+  const chained: Hop[] = [];
+  let countsHere = false;
+  for (const name of decision.chain) {
+    const hop = hops.get(name);
+    if (!hop) continue;
+    if (chained.length === 0) countsHere = !speaks(hop);
+    else if (countsHere || !speaks(hop)) continue;
+    chained.push(hop);
+  }
+  if (!isSome(chained)) throw refusalOf(call, decision);
   const { route, rule, settings } = decision;
-  return {
-    route,
-    rule,
-    settings,
-    hops: countsHere || rest.length === 0 ? [first] : [first, ...rest.filter(speaks)],
-    countsHere,
-    decision,
-    facts,
-  };
+  return { route, rule, settings, hops: chained, countsHere, decision, facts };
+}
+
+function isSome(hops: Hop[]): hops is [Hop, ...Hop[]] {
+  return hops.length > 0;
 }
 
 /** What is as usual is not worth a word on every row. */

@@ -1,6 +1,7 @@
 import { type AttemptRow, type CostState, noUsage, type RequestRow, type Usage } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import type { ProviderFailure } from "../core/errors.ts";
+import { isoTime } from "../core/iso-time.ts";
 import { costOf, type Price } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
@@ -22,15 +23,16 @@ export interface Known {
 }
 
 /** The ledger row of a request that has just been admitted or refused: status running, nothing used yet. */
-export function requestRow(visit: Visit, { caller, call, plan, ...known }: Known): RequestRow {
-  const facts = plan?.facts ?? known.facts;
+export function requestRow(visit: Visit, { caller, call, plan, facts: known }: Known): RequestRow {
+  // Once a row is made, nothing is added to them: they need no copy.
+  const facts = plan?.facts ?? known;
   const platform = call?.platform;
   return {
     request_id: visit.requestId,
     client_request_id: visit.clientRequestId,
     parent_request_id: null,
     purpose: "client",
-    started_at: new Date(visit.startedAt).toISOString(),
+    started_at: isoTime(visit.startedAt),
     tenant: caller?.tenant.name ?? "",
     team: caller?.key.team ?? null,
     application: caller?.key.application ?? platform?.application ?? null,
@@ -68,7 +70,7 @@ export function requestRow(visit: Visit, { caller, call, plan, ...known }: Known
     hedged: false,
     trace_id: null,
     tags: platform?.tags ?? {},
-    facts: facts ? { ...facts } : null,
+    facts: (facts as Record<string, unknown> | undefined) ?? null,
     repeated: 1,
   };
 }
@@ -144,12 +146,12 @@ export function usedTokens({ attempt, failure }: AttemptRecord, call: Call): num
   return usage.input_tokens + usage.output_tokens;
 }
 
-/** Billed by pictures, seconds or characters: what it used, where nobody reports it, no number of text tokens says. */
-const UNESTIMABLE: ReadonlySet<Call["operation"]> = new Set(["images", "speech", "transcription"]);
-
-/** Can what a call uses be told from its text, where the provider does not report it? */
-export function isEstimable(call: Call): boolean {
-  return !UNESTIMABLE.has(call.operation);
+/**
+ * Can what a call uses be told from its text, where the provider does not report it? Not of those that are billed by pictures,
+ * seconds or characters.
+ */
+export function isEstimable({ operation }: Call): boolean {
+  return operation !== "images" && operation !== "speech" && operation !== "transcription";
 }
 
 /** What a cost is made of. `unmeasured`: something was used, and nobody knows how much of it. */

@@ -8,7 +8,7 @@ import type { Lease } from "./admit.ts";
 import { release } from "./attempt-record.ts";
 import { finalError } from "./final-error.ts";
 import type { DataPlane } from "./plane.ts";
-import { attemptRows, fallbackDepth, type Known, requestRow, round, sumOf, usedTokens } from "./rows.ts";
+import { attemptRows, fallbackDepth, type Known, requestRow, round, sumOf } from "./rows.ts";
 import type { Visit } from "./visit.ts";
 
 /** How a request ended, as far as it got. */
@@ -40,7 +40,7 @@ export function settle(plane: DataPlane, visit: Visit, ending: Ending): void {
 
 /** Whatever is still held at a deployment is given back: streams hold on until here. */
 function letGo(plane: DataPlane, call: Call, { attempts, served }: Lease): void {
-  for (const record of attempts) release(plane, record, usedTokens(record, call));
+  for (const record of attempts) release(plane, record, call);
   const usage = served?.failure === null ? served.attempt.meter.usage : null;
   if (served && usage) plane.ceilings.observe(served.hop.deployment, usage.output_tokens);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { newId } from "../core/ids.ts";
+import { idAt } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -19,11 +19,12 @@ export interface Visit {
 
 /** Opens the record of a request. */
 export function openVisit(clock: Clock, random: Random, exchange: Exchange, protocol: Protocol): Visit {
+  const startedAt = clock.now();
   return {
-    requestId: newId("req", clock, random),
+    requestId: idAt("req", startedAt, random),
     clientRequestId: (exchange.header("x-request-id") ?? exchange.header("x-client-request-id"))?.slice(0, 128) ?? null,
     protocol,
-    startedAt: clock.now(),
+    startedAt,
     arrivedAt: clock.monotonic(),
     waitedMs: 0,
   };

@@ -1,6 +1,9 @@
 import { fstatSync } from "node:fs";
 import type { RequestRow } from "@sluicegate/contract";
 import { pino } from "pino";
+import { accessLineWriter } from "./access-line.ts";
+import { fileOutput } from "./file-output.ts";
+import { PipeOutput } from "./pipe-output.ts";
 
 /** Where the gateway's lines go. Nothing here throws, and no content of any request is written. */
 export interface Log {
@@ -15,16 +18,26 @@ export interface Log {
   flush(): void;
 }
 
-/** JSON lines on a file descriptor, buffered and written off the request's tick. */
+/**
+ * JSON lines on a file descriptor, access lines written off the request's tick. A descriptor that takes nothing loses lines, and
+ * what waits for a slow one is bounded. What is held or waits is written out when the process ends.
+ */
 export function createLog(options: {
   fd: number;
   level: "debug" | "info" | "warn" | "error" | "silent";
   access: boolean;
 }): Log {
-  // A file takes a write at once; a pipe may make one wait for its reader, so that is left to a thread.
-  const destination = pino.destination({ fd: options.fd, sync: isFile(options.fd), minLength: 0 });
-  const lines = bufferedLines((text) => destination.write(text));
-  const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  // A file takes a write at once; a pipe may make one wait for its reader.
+  const pipe = isFile(options.fd) ? null : new PipeOutput(options.fd);
+  const write = pipe ? (text: string) => pipe.write(text) : fileOutput(options.fd);
+  const lines = heldLines(write);
+  // A destination of its own: pino's ends the process, or waits for ever, where the descriptor cannot be written to.
+  const logger = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const flush = (): void => {
+    lines.flush();
+    pipe?.flushNow();
+  };
+  process.once("exit", flush);
   return {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),
@@ -33,14 +46,7 @@ export function createLog(options: {
       if (options.access) lines.add(row);
     },
     fault: (requestId, cause) => logger.error({ request_id: requestId, err: cause }, "unexpected fault"),
-    flush() {
-      lines.flush();
-      try {
-        destination.flushSync();
-      } catch {
-        // The descriptor is gone or was never ready: there is nobody left to tell.
-      }
-    },
+    flush,
   };
 }
 
@@ -59,12 +65,13 @@ const HOLD_CHARS = 65_536;
 const ROWS_AT_ONCE = 16;
 
 /** Holds the rows it is given, which must not change any more, and writes them out as lines. */
-function bufferedLines(write: (text: string) => void): { add(row: RequestRow): void; flush(): void } {
+function heldLines(write: (text: string) => void): { add(row: RequestRow): void; flush(): void } {
   let rows: RequestRow[] = [];
   let held = "";
   let timer: NodeJS.Timeout | null = null;
+  const lineOf = accessLineWriter();
   const encode = (): void => {
-    for (const row of rows) held += `{"msg":"request",${JSON.stringify(row).slice(1)}\n`;
+    for (const row of rows) held += lineOf(row);
     rows = [];
   };
   const flush = (): void => {

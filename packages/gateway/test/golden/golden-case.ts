@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { aDeployment } from "../../src/config/fixtures/parts.ts";
 import type { ProviderConfig, ProviderKind } from "../../src/config/snapshot.ts";
 import type { Call } from "../../src/core/call.ts";
+import { inOnePiece } from "../../src/core/pieces.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Protocol, Target } from "../../src/protocols/protocol.ts";
 import { addressed } from "../../src/protocols/registry.ts";
@@ -113,7 +114,7 @@ export function outcomeOf(golden: Omit<GoldenCase, "name" | "about">, name: Targ
     path: request.path,
     headers: headersOf(request.headers),
     dropped: [...dropped],
-    body: JSON.parse(String(request.body)) as unknown,
+    body: request.body && (JSON.parse(inOnePiece(request.body).toString()) as unknown),
   };
 }
 

@@ -34,7 +34,7 @@ const provider = (name: string, kind: ProviderConfig["kind"], baseUrl: string): 
 });
 
 /** Providers of two dialects, so that something gets lost between them. */
-const PROVIDERS = [
+export const PROVIDERS = [
   provider("openai", "openai", "http://127.0.0.1:9/v1"),
   provider("anthropic", "anthropic", "http://127.0.0.1:9"),
 ];

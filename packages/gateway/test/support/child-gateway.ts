@@ -25,6 +25,8 @@ export interface ChildOptions {
   cwd: string;
   variables?: Record<string, string>;
   script?: string;
+  /** A descriptor that its standard output goes to, instead of to the test. */
+  stdout?: number;
 }
 
 /** A child process and all that it says. */
@@ -50,16 +52,16 @@ process.once("exit", () => {
 });
 
 /** Starts a script of this repository with node. */
-export function startChild({ args, cwd, variables = {}, script = MAIN }: ChildOptions): Child {
+export function startChild({ args, cwd, variables = {}, script = MAIN, stdout }: ChildOptions): Child {
   const child = spawn(process.execPath, [script, ...args], {
     cwd,
     env: { PATH: process.env["PATH"], HOME: cwd, ...variables },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", stdout ?? "pipe", "pipe"],
   });
   children.add(child);
   const said = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {
-    child[stream].setEncoding("utf8").on("data", (text: string) => {
+    child[stream]?.setEncoding("utf8").on("data", (text: string) => {
       said[stream] += text;
     });
   }

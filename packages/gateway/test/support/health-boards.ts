@@ -24,8 +24,8 @@ export function outcome(kind: ErrorClass | null, change: Partial<CallOutcome> = 
   return { class: kind, retryAfterMs: null, ttftMs: null, latencyMs: 100, ...change };
 }
 
-/** One board alone, following `a` and `b`. */
-export function oneBoard(config: Partial<typeof BREAKER> | Record<string, number> = {}) {
+/** One board alone, following `a` and `b`. `spanMs`: the longest window that is read. */
+export function oneBoard(config: Partial<typeof BREAKER> | Record<string, number> = {}, spanMs = 0) {
   const clock = new VirtualClock();
   const board = new HealthBoard({ clock, random: chance(1), shared: LONE_BOARD });
   const breaker = { ...BREAKER, ...config };
@@ -34,6 +34,7 @@ export function oneBoard(config: Partial<typeof BREAKER> | Record<string, number
       ["a", breaker],
       ["b", breaker],
     ]),
+    spanMs,
   );
   return { clock, board };
 }

@@ -13,6 +13,8 @@ import { createTransport } from "./transport.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
+const NO_BYTES = { first: Buffer.alloc(0), rest: null };
+
 const closers: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -48,8 +50,14 @@ describe("on the wire", () => {
       }
     });
     const to = transport();
-    const bodies = ["{}", "x".repeat(64 * 1024), "y".repeat(64 * 1024 + 1)];
-    for (const body of bodies) await recordToEnd(to, post(server.port, { body: Buffer.from(body) }));
+    const whole = ["{}", "x".repeat(4 * 1024), "y".repeat(4 * 1024 + 1), "z".repeat(64 * 1024 + 1)];
+    const split = [[""], ["{", "", "}"], ["x".repeat(9_000), "y", "z".repeat(90_000)]];
+    for (const body of whole) await recordToEnd(to, post(server.port, { body: Buffer.from(body) }));
+    for (const parts of split) {
+      const pieces = parts.map((part) => Buffer.from(part));
+      await recordToEnd(to, post(server.port, { body: { pieces, length: parts.join("").length } }));
+    }
+    const bodies = [...whole, ...split.map((parts) => parts.join(""))];
     await recordToEnd(to, post(server.port, { method: "GET", path: "/models", body: null, headers: [] }));
     const host = `host: 127.0.0.1:${server.port}\r\n`;
     expect(seen).toEqual([
@@ -309,7 +317,7 @@ describe("a sink that throws", () => {
     sink.onEvent = (event) => {
       if (event === throwAt) throw new Error("a mistake of ours");
     };
-    return { sink, exchange: new Exchange("", null, sink, { forget() {} }) };
+    return { sink, exchange: new Exchange(NO_BYTES, sink, { forget() {} }) };
   }
 
   it.each(["headers", "data"])("in the middle (%s) fails its own call", (event) => {
@@ -342,7 +350,7 @@ it("a port where something else listens is a protocol error, told at once", asyn
 it("that no address of a name could be reached is told with each one's reason", () => {
   const socket = new Socket();
   const sink = new RecordingSink();
-  const waiting = new Exchange("", null, sink, { forget() {} });
+  const waiting = new Exchange(NO_BYTES, sink, { forget() {} });
   const owner = { onConnected() {}, onIdle() {}, onGone: (one: Connection) => one.failWaiting(waiting) };
   const clock = new VirtualClock();
   new Connection({ ready: "connect", open: () => socket }, owner, { clock, ms: 1 });

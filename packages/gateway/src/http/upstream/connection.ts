@@ -15,9 +15,6 @@ export interface ConnectionOwner {
   onGone(connection: Connection): void;
 }
 
-/** Bodies up to this size go out in one buffer with their head; larger ones in a second piece of the same write. */
-const JOIN_BYTES_MAX = 64 * 1024;
-
 /**
  * One HTTP/1.1 connection to an upstream. Carries one exchange at a time; no pipelining.
  *
@@ -89,18 +86,11 @@ export class Connection {
   send(exchange: Exchange): void {
     this.#exchange = exchange;
     this.#parser.reset();
-    const { head, body } = exchange;
-    if (!body || body.length === 0) {
-      this.#socket.write(head, "latin1");
-    } else if (body.length <= JOIN_BYTES_MAX) {
-      const joined = Buffer.allocUnsafe(head.length + body.length);
-      joined.write(head, 0, "latin1");
-      body.copy(joined, head.length);
-      this.#socket.write(joined);
-    } else {
-      this.#socket.cork();
-      this.#socket.write(head, "latin1");
-      this.#socket.write(body);
+    const { first, rest } = exchange.bytes;
+    if (rest) this.#socket.cork();
+    this.#socket.write(first);
+    if (rest) {
+      for (const piece of rest) this.#socket.write(piece);
       this.#socket.uncork();
     }
     exchange.sink.onSent();

@@ -1,5 +1,6 @@
 import type { UpstreamCall, UpstreamErrorKind, UpstreamSink } from "../../core/transport.ts";
 import type { Connection } from "./connection.ts";
+import type { RequestBytes } from "./request-head.ts";
 
 /** Where calls wait for a connection. */
 export interface Line {
@@ -9,16 +10,14 @@ export interface Line {
 
 /** A call of a pool: in line, then on a connection, then over. */
 export class Exchange implements UpstreamCall {
-  readonly head: string;
-  readonly body: Buffer | null;
+  readonly bytes: RequestBytes;
   readonly sink: UpstreamSink;
   readonly #line: Line;
   #connection: Connection | null = null;
   #paused = false;
 
-  constructor(head: string, body: Buffer | null, sink: UpstreamSink, line: Line) {
-    this.head = head;
-    this.body = body;
+  constructor(bytes: RequestBytes, sink: UpstreamSink, line: Line) {
+    this.bytes = bytes;
     this.sink = sink;
     this.#line = line;
   }

@@ -60,7 +60,7 @@ export class Pool implements ConnectionOwner, Line {
 
   /** Throws for a request that cannot be put on the wire. */
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-    const exchange = new Exchange(this.#heads.write(request), request.body, sink, this);
+    const exchange = new Exchange(this.#heads.write(request), sink, this);
     const connection = this.#takeIdle();
     if (connection) {
       exchange.begin(connection);

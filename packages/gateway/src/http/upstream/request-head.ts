@@ -8,29 +8,77 @@ const NOT_OF_A_PATH = /[^\x21-\x7e]/;
 /** Said by us, and once: a second one would be read one way by one server and another way by the next. */
 const OWN: ReadonlySet<string> = new Set(["host", "content-length", "transfer-encoding"]);
 
-/** Writes the heads of requests to one host. */
+const NONE: readonly Buffer[] = [];
+const LENGTH = "content-length: ";
+const ZERO = 48;
+
+/** Requests up to this size are one piece. A larger body costs less as a piece of its own than copied. */
+const JOIN_BYTES_MAX = 4 * 1024;
+
+/** A request as it goes on the wire. */
+export interface RequestBytes {
+  /** Its head, and its body where it is small. */
+  first: Buffer;
+  /** Pieces of the body that is not in it; null: there are none. */
+  rest: readonly Buffer[] | null;
+}
+
+/** Writes the requests to one host. */
 export class RequestHeads {
   readonly #hostLine: string;
   #lastHeaders: readonly string[] | null = null;
   #lastLines = "";
+  #lastMethod = "";
+  #lastPath = "";
+  #lastTellsLength = false;
+  /** What a head like the last one begins with: all that stands before the length of its body. */
+  #start = Buffer.alloc(0);
 
   /** `host` as in a URL: IPv6 in brackets, the port where it is not the scheme's own. */
   constructor(host: string) {
     this.#hostLine = `host: ${host}\r\n`;
   }
 
-  /** The head with its blank line, each character a byte. Throws for what would not be read as it is meant. */
-  write({ method, path, headers, body }: UpstreamRequest): string {
+  /** Throws for what would not be read as it is meant. The body is not changed, and may not be until it is sent. */
+  write({ method, path, headers, body }: UpstreamRequest): RequestBytes {
+    // A POST without a body says so; some servers wait for one else.
+    const tellsLength = body !== null || method === "POST";
+    const start = this.#startOf(method, path, headers, tellsLength);
+    const bodyBytes = body === null ? 0 : body.length;
+    const digits = tellsLength ? digitsOf(bodyBytes) : 0;
+    const end = tellsLength ? "\r\n\r\n" : "\r\n";
+    const headBytes = start.length + digits + end.length;
+    const joins = headBytes + bodyBytes <= JOIN_BYTES_MAX;
+    const first = Buffer.allocUnsafe(joins ? headBytes + bodyBytes : headBytes);
+    first.set(start);
+    let at = start.length + digits;
+    for (let left = bodyBytes, i = 1; i <= digits; i++, left = Math.floor(left / 10))
+      first[at - i] = ZERO + (left % 10);
+    for (let i = 0; i < end.length; i++) first[at++] = end.charCodeAt(i);
+    const pieces = body === null ? NONE : Buffer.isBuffer(body) ? [body] : body.pieces;
+    if (!joins) return { first, rest: bodyBytes > 0 ? pieces : null };
+    for (const piece of pieces) {
+      first.set(piece, at);
+      at += piece.length;
+    }
+    return { first, rest: null };
+  }
+
+  /** A provider hands over the same list of headers for every call that forwards nothing of its client's. */
+  #startOf(method: string, path: string, headers: readonly string[], tellsLength: boolean): Buffer {
+    const isSame = headers === this.#lastHeaders && method === this.#lastMethod && path === this.#lastPath;
+    if (isSame && tellsLength === this.#lastTellsLength) return this.#start;
     if (!path.startsWith("/") || NOT_OF_A_PATH.test(path))
       throw new Error("a path that is not percent-encoded, or does not begin with a slash");
     const lines = this.#lines(headers);
-    // A POST without a body says so; some servers wait for one else.
-    const length = body ? body.length : method === "POST" ? 0 : null;
-    const last = length === null ? "\r\n" : `content-length: ${length}\r\n\r\n`;
-    return `${method} ${path} HTTP/1.1\r\n${lines}${last}`;
+    this.#start = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}${tellsLength ? LENGTH : ""}`, "latin1");
+    this.#lastMethod = method;
+    this.#lastPath = path;
+    this.#lastTellsLength = tellsLength;
+    return this.#start;
   }
 
-  /** Header lines; a provider hands over the same list for every call that forwards nothing of its client's. */
+  /** Each character a byte. */
   #lines(headers: readonly string[]): string {
     if (headers === this.#lastHeaders) return this.#lastLines;
     let lines = this.#hostLine;
@@ -46,4 +94,11 @@ export class RequestHeads {
     this.#lastLines = lines;
     return lines;
   }
+}
+
+/** How many decimal digits a whole number has. */
+function digitsOf(value: number): number {
+  let digits = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
+  return digits;
 }

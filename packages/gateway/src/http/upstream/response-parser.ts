@@ -1,7 +1,8 @@
 import type { UpstreamHeaders } from "../../core/transport.ts";
 import { readChunkSize } from "./chunk-size.ts";
 import { HeldBytes } from "./held-bytes.ts";
-import { framingOf, isReusable, ProtocolError, parseHead } from "./response-head.ts";
+import { RememberedHead } from "./remembered-head.ts";
+import { framingOf, isReusable, ProtocolError, parseHead, type ResponseHead } from "./response-head.ts";
 
 /** What the parser tells of one response, in order: head, body pieces, done. */
 export interface ParserEvents {
@@ -47,6 +48,9 @@ export class ResponseParser {
   #told = false;
   /** A head or a line that is not complete yet. */
   readonly #held = new HeldBytes();
+  readonly #remembered = new RememberedHead();
+  /** It has read a head: one that is used again may see that one again. */
+  #used = false;
 
   constructor(events: ParserEvents) {
     this.#events = events;
@@ -108,6 +112,13 @@ export class ResponseParser {
 
   #readHead(bytes: Buffer, at: number): number {
     const before = this.#held.length;
+    const again = before === 0 && this.#used ? this.#remembered.read(bytes, at) : null;
+    if (again && this.#remembered.end - at <= this.#headLeft) {
+      const { end } = this.#remembered;
+      this.#headLeft -= end - at;
+      this.#takeHead(again);
+      return end;
+    }
     let all = bytes;
     let from = at;
     if (before > 0) {
@@ -127,17 +138,19 @@ export class ResponseParser {
     const text = all.toString("latin1", from, end);
     if (before > 0) this.#held.clear();
     this.#headLeft -= end - from;
-    this.#takeHead(text);
+    const head = parseHead(text);
+    if (this.#used && head.status >= 200) this.#remembered.learn(text, head);
+    this.#takeHead(head);
     return at + (end - from) - before;
   }
 
-  #takeHead(text: string): void {
-    const head = parseHead(text);
+  #takeHead(head: ResponseHead): void {
     const { status } = head;
     if (status < 200) {
       if (status === 101) throw new ProtocolError("the upstream switched protocols");
       return;
     }
+    this.#used = true;
     const framing = framingOf(head);
     this.#reusable = framing !== "until_close" && isReusable(head);
     if (typeof framing === "number") {
@@ -211,14 +224,13 @@ function checkStart(bytes: Buffer, from: number): void {
   if (bytes.compare(START, 0, length, from, from + length) !== 0) throw new ProtocolError("not an HTTP/1.1 response");
 }
 
-/** The offset after the blank line that ends a head, or -1. */
+/** The offset after the blank line that ends a head, or -1. Lines are too short for a call into native code each. */
 function endOfHead(bytes: Buffer, from: number): number {
-  let lf = bytes.indexOf(LF, from);
-  while (lf !== -1) {
-    const next = bytes[lf + 1];
-    if (next === LF) return lf + 2;
-    if (next === CR && bytes[lf + 2] === LF) return lf + 3;
-    lf = bytes.indexOf(LF, lf + 1);
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] !== LF) continue;
+    const next = bytes[at + 1];
+    if (next === LF) return at + 2;
+    if (next === CR && bytes[at + 2] === LF) return at + 3;
   }
   return -1;
 }

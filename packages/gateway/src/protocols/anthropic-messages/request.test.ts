@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../../test/support/thrown.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import { asked, decoded, target } from "./fixtures/calls.ts";
 import { betaPath, upstreamHeaders } from "./headers.ts";
 import { passRequest } from "./request.ts";
@@ -146,7 +147,7 @@ describe("decodeRequest", () => {
 });
 
 describe("passRequest", () => {
-  const pass = (body: string): string => passRequest(decoded(body), target("claude-x")).toString();
+  const pass = (body: string): string => inOnePiece(passRequest(decoded(body), target("claude-x"))).toString();
 
   it("changes the model and takes out the platform's members, and no other byte", () => {
     const body =

@@ -1,5 +1,7 @@
 import type { Call, Capability, Operation } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, foundMembers } from "../call-members.ts";
 import { bodyJson, keepTexts } from "../exact-json.ts";
 import {
   checkBoolean,
@@ -12,8 +14,8 @@ import {
   missingField,
   wrongField,
 } from "../field-checks.ts";
-import { parseJsonObject } from "../json-body.ts";
-import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { parseJsonBody } from "../json-body.ts";
+import type { Edit } from "../json-members.ts";
 import type { MessageFacts } from "../message-facts.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
@@ -38,10 +40,12 @@ export function decodeRequest(request: ClientRequest): Call {
 }
 
 /** What `count_tokens` and `messages` share: the same body, without the need of a cap. */
-export function decodeBody({ raw, header, path }: ClientRequest, dialect: string, operation: Operation): Call {
-  const body = parseJsonObject(raw, header("content-type"));
-  // Walks the bytes once: refuses nesting that later code should not meet.
-  const members = membersOf(raw);
+export function decodeBody(request: ClientRequest, dialect: string, operation: Operation): Call {
+  const { raw, header, path } = request;
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  // Refuses nesting that later code should not meet.
+  const { members, modelAt } = foundMembers(raw, parsed);
   const alias = path.alias ?? checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSystem(body["system"]);
@@ -63,18 +67,19 @@ export function decodeBody({ raw, header, path }: ClientRequest, dialect: string
     reasons: asksForReasoning(body),
     // The dialect always shows it.
     showsUsage: true,
-    platform: platformOf(body, header),
+    platform: platformOf(body, request),
     path,
     dialectHeaders: dialectHeaders(header),
     pinnedTo: null,
     raw,
     body,
     members,
+    modelAt,
   };
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, platform members and foreign proofs taken out. */
-export function passRequest(call: Call, { model }: Target): Buffer {
+export function passRequest(call: Call, { model }: Target): Bytes {
   const edits = new Map<string, Edit>([["model", { value: JSON.stringify(model) }]]);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   if (call.raw.includes(FOREIGN_MARK)) {
@@ -84,17 +89,17 @@ export function passRequest(call: Call, { model }: Target): Buffer {
       edits.set("messages", { value: bodyJson(messages, texts) });
     }
   }
-  return editMembers(call.raw, call.members, edits, []);
+  return editBody(call, edits, []);
 }
 
-function platformOf(body: Fields, header: ClientRequest["header"]): Call["platform"] {
-  const platform = platformFields(body, header);
+function platformOf(body: Fields, request: ClientRequest): Call["platform"] {
+  const platform = platformFields(body, request);
   const metadata = body["metadata"];
   const user = isObject(metadata) ? metadata["user_id"] : null;
   if (platform.user === undefined && typeof user === "string" && user !== "") {
     platform.user = user.slice(0, LIMITS.labelCharsMax);
   }
-  const session = header(SESSION_HEADER);
+  const session = request.header(SESSION_HEADER);
   if (platform.session_id === undefined && session) platform.session_id = session.slice(0, LIMITS.labelCharsMax);
   return platform;
 }

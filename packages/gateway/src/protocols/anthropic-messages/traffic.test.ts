@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readTraffic, responseBytes, type TrafficRecord, trafficDir } from "../../../test/support/replay-server.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { SseSplitter } from "../../http/sse-splitter.ts";
 import { anthropicCountTokens } from "../anthropic-count-tokens/index.ts";
@@ -83,7 +84,7 @@ describe.skipIf(dir === null)("recorded Messages traffic (shared/traffic)", () =
     for (const record of records()) {
       const body = bodyOf(record);
       if (!body || record.response.status === 400) continue;
-      const sent = passRequest(decoded(body), target("claude-x")).toString();
+      const sent = inOnePiece(passRequest(decoded(body), target("claude-x"))).toString();
       expect(sent, record.id).toBe(JSON.stringify({ ...body, model: "claude-x" }));
     }
   });
@@ -214,7 +215,7 @@ describe.skipIf(dir === null)("recorded Messages traffic (shared/traffic)", () =
       const header = (name: string) => (name === "content-type" ? "application/json" : undefined);
       const call = anthropicCountTokens.decodeRequest({ raw, header, path: { query: "beta=true" } });
       expect(anthropicCountTokens.upstreamPath(call, "m")).toBe(record.request.path);
-      expect(anthropicCountTokens.passRequest(call, target(call.alias)).equals(raw)).toBe(true);
+      expect(inOnePiece(anthropicCountTokens.passRequest(call, target(call.alias))).equals(raw)).toBe(true);
       expect(toCanonical(call).messages.length).toBeGreaterThan(0);
       const facts = anthropicCountTokens.readReply(responseBytes(record), QUIRKS, 0, "application/json");
       if (record.response.status === 200)

@@ -1,13 +1,15 @@
 import { noUsage } from "@sluicegate/contract";
 import type { Call, ReplyFacts } from "../../core/call.ts";
 import type { CanonicalRequest } from "../../core/message.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, foundMembers, membersIn } from "../call-members.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, missingField } from "../field-checks.ts";
 import { canonicalBody } from "../gemini-generate/canonical.ts";
 import { classifyFailure, encodeError, encodeStreamError } from "../gemini-generate/error.ts";
 import { pick, pickObject } from "../gemini-generate/fields.ts";
 import { matchModelPath, modelResource, upstreamModelPath } from "../gemini-generate/path.ts";
-import { parseJsonObject } from "../json-body.ts";
+import { parseJsonBody } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import { decorateOpenAiReply } from "../openai-answer.ts";
 import { plainCall, roughTokens } from "../plain-call.ts";
@@ -67,27 +69,28 @@ function countedBody(body: Fields): Fields {
 
 function decodeRequest(request: ClientRequest): Call {
   const { raw, header, path } = request;
-  const body = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw);
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  const { members, modelAt } = foundMembers(raw, parsed);
   if (pick(countedBody(body), "contents") === undefined) {
     throw missingField("contents", "what to count, as contents or as a whole generateContentRequest");
   }
   return plainCall(request, {
     ...{ dialect: NAME, operation: "count_tokens", alias: path.alias ?? "" },
     inputTokensEstimate: roughTokens(raw.length),
-    platform: platformFields(body, header),
+    platform: platformFields(body, request),
     path: { query: path.query },
-    ...{ body, members },
+    ...{ body, members, modelAt },
   });
 }
 
 /** The model stands in the path, and once more in a whole request. */
-function passRequest(call: Call, { model }: Target): Buffer {
+function passRequest(call: Call, { model }: Target): Bytes {
   const edits = new Map<string, Edit>();
   const resource = { value: JSON.stringify(modelResource(model)) };
   if (Object.hasOwn(call.body, "model")) edits.set("model", resource);
   for (const key of ["generateContentRequest", "generate_content_request"]) {
-    const member = call.members.findLast((candidate) => candidate.key === key);
+    const member = membersIn(call).findLast((candidate) => candidate.key === key);
     if (!member || !pickObject(call.body, "generateContentRequest")) continue;
     const inner = call.raw.subarray(member.valueStart, member.valueEnd);
     edits.set(key, {
@@ -95,7 +98,7 @@ function passRequest(call: Call, { model }: Target): Buffer {
     });
   }
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
-  return edits.size === 0 ? call.raw : editMembers(call.raw, call.members, edits, []);
+  return edits.size === 0 ? call.raw : editBody(call, edits, []);
 }
 
 /** Counting is free: the count is an answer, and no usage. */

@@ -1,9 +1,11 @@
 import type { Call } from "../../core/call.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, foundMembers } from "../call-members.ts";
 import { type Fields, isObject, missingField, wrongField } from "../field-checks.ts";
 import { pick, pickList, pickObject } from "../gemini-generate/fields.ts";
 import { modelResource } from "../gemini-generate/path.ts";
-import { parseJsonObject } from "../json-body.ts";
-import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { parseJsonBody } from "../json-body.ts";
+import type { Edit } from "../json-members.ts";
 import { plainCall, roughTokens } from "../plain-call.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
@@ -14,16 +16,17 @@ export const EMBEDDINGS = "gemini-embeddings";
 /** Decodes an embedContent body `{ content }` or a batchEmbedContents body `{ requests: [{ content }] }`. */
 export function decodeRequest(request: ClientRequest): Call {
   const { raw, header, path } = request;
-  const body = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw);
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  const { members, modelAt } = foundMembers(raw, parsed);
   checkBody(body);
   return plainCall(request, {
     ...{ dialect: EMBEDDINGS, operation: "embeddings", alias: path.alias ?? "" },
     needs: new Set(["embeddings"]),
     inputTokensEstimate: roughTokens(raw.length),
-    platform: platformFields(body, header),
+    platform: platformFields(body, request),
     path: { query: path.query },
-    ...{ body, members },
+    ...{ body, members, modelAt },
   });
 }
 
@@ -59,7 +62,7 @@ function checkOne(request: Fields, at: string): void {
 }
 
 /** The client's bytes with every `model` in them the deployment's: each request of a batch repeats the path's. */
-export function passRequest(call: Call, { model }: Target): Buffer {
+export function passRequest(call: Call, { model }: Target): Bytes {
   const resource = modelResource(model);
   const edits = new Map<string, Edit>();
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(resource) });
@@ -71,7 +74,7 @@ export function passRequest(call: Call, { model }: Target): Buffer {
     edits.set("requests", { value: JSON.stringify(renamed) });
   }
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
-  return edits.size === 0 ? call.raw : editMembers(call.raw, call.members, edits, []);
+  return edits.size === 0 ? call.raw : editBody(call, edits, []);
 }
 
 /** The requests of a body, a single one as a batch of one. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { Target } from "../protocol.ts";
 import { proofOf } from "./proof.ts";
 import { decodeRequest, passRequest } from "./request.ts";
@@ -15,7 +16,7 @@ function passed(parts: object[], model = "gemini-3-flash"): unknown {
     path: { alias: "a", query: "" },
   });
   const target = { model, quirks: {}, maxOutputTokens: null } as unknown as Target;
-  const body = JSON.parse(passRequest(call, target).toString()) as { contents: { parts: unknown[] }[] };
+  const body = JSON.parse(inOnePiece(passRequest(call, target)).toString()) as { contents: { parts: unknown[] }[] };
   return body.contents.length === 3 ? body.contents[1]?.parts : null;
 }
 

@@ -1,8 +1,10 @@
 import type { Call, Capability } from "../../core/call.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, foundMembers } from "../call-members.ts";
 import { bodyJson, keepTexts } from "../exact-json.ts";
 import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
-import { parseJsonObject } from "../json-body.ts";
-import { type Edit, editMembers, membersOf } from "../json-members.ts";
+import { parseJsonBody } from "../json-body.ts";
+import type { Edit } from "../json-members.ts";
 import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
 import { DIALECT, pick, pickList, pickObject, pickString, spelling } from "./fields.ts";
@@ -28,9 +30,11 @@ interface ContentFacts {
  * Decodes and checks a generateContent body; the path says the alias and whether a stream is wanted. Field names may be in
  * camel or in snake case. Known fields of the wrong type are refused with their path; unknown ones stay in the bytes.
  */
-export function decodeRequest({ raw, header, path }: ClientRequest): Call {
-  const body = parseJsonObject(raw, header("content-type"));
-  const members = membersOf(raw);
+export function decodeRequest(request: ClientRequest): Call {
+  const { raw, header, path } = request;
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  const { members, modelAt } = foundMembers(raw, parsed);
   const facts = readContents(body);
   const config = generationConfigOf(body);
   const thinking = pickObject(config, "thinkingConfig") ?? {};
@@ -50,13 +54,14 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     // 2.5 and later think unless they are told not to; only a client that asks for it waits for it knowingly.
     reasons: pick(thinking, "thinkingBudget") !== 0 && Object.keys(thinking).length > 0,
     showsUsage: true,
-    platform: platformFields(body, header),
+    platform: platformFields(body, request),
     path: { query: path.query },
     dialectHeaders: {},
     pinnedTo: null,
     raw,
     body,
     members,
+    modelAt,
   };
 }
 
@@ -64,7 +69,7 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
  * The client's bytes: the path names the model upstream, so only a body that repeats it and platform members are changed, and
  * a history that other providers left their proofs in.
  */
-export function passRequest(call: Call, { model }: Target): Buffer {
+export function passRequest(call: Call, { model }: Target): Bytes {
   const edits = new Map<string, Edit>();
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(modelResource(model)) });
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
@@ -73,7 +78,7 @@ export function passRequest(call: Call, { model }: Target): Buffer {
     const texts = keepTexts(call.body, () => call.raw, ARGUMENTS);
     edits.set("contents", { value: bodyJson(contents, texts) });
   }
-  return edits.size === 0 ? call.raw : editMembers(call.raw, call.members, edits, []);
+  return edits.size === 0 ? call.raw : editBody(call, edits, []);
 }
 
 /** `generationConfig`, its numbers checked; empty where there is none. */

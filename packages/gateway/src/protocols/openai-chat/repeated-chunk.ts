@@ -1,55 +1,114 @@
 import { type Fields, isObject } from "../field-checks.ts";
+import type { EventReading, RepeatedEvents } from "../protocol.ts";
 
 const KEY = '"content":"';
 const QUOTE = 34;
 const BACKSLASH = 92;
 const SPACE = 32;
-/** Stands for the text of a chunk that is taken for a pattern. */
-const PROBE = "text";
+/** What a byte of a character beyond ASCII has. */
+const HIGH_BIT = 128;
+/** Stand for the text of a chunk that is taken for a pattern. Two, since one may be what stands elsewhere in the chunk. */
+const PROBES = ["one", "two"];
 /** Patterns tried without one that came again: some providers put another number, or padding, into every chunk. */
 const TRIES = 4;
+const NOTHING = Buffer.alloc(0);
+
+/** A chunk that may be a pattern: its data, and the choice its text is of. */
+interface Candidate {
+  data: string;
+  choice: number;
+}
 
 /**
  * Most chunks of a stream are those before them but for their text. What is the same, byte for byte, before and behind the
  * text of one choice does not have to be parsed again: with a plain string between, it says the same of another text.
  */
-export class RepeatedChunk {
-  #before = "";
-  #behind = "";
+export class RepeatedChunk implements RepeatedEvents {
+  /** The bytes of a whole event up to its text, and behind it. Empty: there is no pattern. */
+  #before = NOTHING;
+  #behind = NOTHING;
+  #choice = 0;
+  #candidate: Candidate | null = null;
   #triesLeft = TRIES;
+  /** Where the text of the event found last stands, and what all its bytes have in them. */
+  #from = 0;
+  #to = 0;
+  #bits = 0;
 
-  /** The text of a chunk that is the last one learned but for it; null for any other chunk, and for an empty text. */
-  textOf(data: string): string | null {
-    const from = this.#before.length;
-    const to = data.length - this.#behind.length;
-    if (from === 0 || to <= from || !data.startsWith(this.#before) || !data.endsWith(this.#behind)) return null;
-    for (let at = from; at < to; at++) {
-      const code = data.charCodeAt(at);
-      if (code === QUOTE || code === BACKSLASH || code < SPACE) return null;
+  endOf(bytes: Buffer, at: number): number {
+    const before = this.#before;
+    const behind = this.#behind;
+    const from = at + before.length;
+    if (before.length === 0 || bytes.length <= from || before.compare(bytes, at, from) !== 0) return -1;
+    let bits = 0;
+    let to = from;
+    for (; to < bytes.length; to++) {
+      const byte = bytes[to] as number;
+      if (byte === QUOTE) break;
+      if (byte === BACKSLASH || byte < SPACE) return -1;
+      bits |= byte;
     }
+    const end = to + behind.length;
+    if (to === from || end > bytes.length || behind.compare(bytes, to, end) !== 0) return -1;
+    this.#from = from;
+    this.#to = to;
+    this.#bits = bits;
     this.#triesLeft = TRIES;
-    return data.slice(from, to);
+    return end;
   }
 
-  /** Takes the place of the pattern: a chunk that said nothing but one text of its only choice. */
-  learn(data: string): void {
-    this.forget();
-    if (this.#triesLeft === 0) return;
+  charsIn(bytes: Buffer): number {
+    return this.#bits < HIGH_BIT ? this.#to - this.#from : this.#textIn(bytes).length;
+  }
+
+  readingOf(bytes: Buffer): EventReading {
+    return {
+      parts: [{ type: "text", choice: this.#choice, text: this.#textIn(bytes) }],
+      usageOnly: false,
+      terminator: false,
+    };
+  }
+
+  /** The chunk read last said nothing but one text of `choice`, its only one. */
+  propose(data: string, choice: number): void {
+    if (this.#triesLeft > 0) this.#candidate = { data, choice };
+  }
+
+  learn(raw: Buffer): void {
+    if (!this.#candidate) return;
+    const { data, choice } = this.#candidate;
+    this.#candidate = null;
     this.#triesLeft--;
     const key = data.indexOf(KEY);
-    if (key === -1) return;
+    const framing = framingOf(raw, data);
+    if (key === -1 || !framing) return;
     const from = key + KEY.length;
     const before = data.slice(0, from);
     const behind = data.slice(endOfString(data, from));
-    if (contentOf(before + PROBE + behind) !== PROBE) return;
-    this.#before = before;
-    this.#behind = behind;
+    if (PROBES.some((probe) => contentOf(before + probe + behind) !== probe)) return;
+    this.#before = Buffer.from(framing.lead + before);
+    this.#behind = Buffer.from(behind + framing.tail);
+    this.#choice = choice;
   }
 
   /** A chunk has said something else: what the pattern says may no longer hold. */
   forget(): void {
-    this.#before = "";
+    this.#before = NOTHING;
+    this.#candidate = null;
   }
+
+  #textIn(bytes: Buffer): string {
+    return bytes.toString("utf8", this.#from, this.#to);
+  }
+}
+
+/** What stands around the data of an event that is one line and a blank line; null for another, and for one that ends with CR. */
+function framingOf(raw: Buffer, data: string): { lead: string; tail: string } | null {
+  const text = raw.toString("utf8");
+  const lead = text.startsWith("data: ") ? "data: " : "data:";
+  if (!text.startsWith(lead + data)) return null;
+  const tail = text.slice(lead.length + data.length);
+  return tail === "\n\n" || tail === "\r\n\r\n" ? { lead, tail } : null;
 }
 
 /** The offset of the quote that ends the string whose text begins at `from`. */

@@ -32,9 +32,10 @@ function failureIn(reply: Fields, first: Fields | null, body: Buffer, nowMs: num
   const finish = first?.["finish_reason"];
   const failed = failedFinishStatus(finish);
   const atTop = holdsError(reply["error"]) || reply["object"] === "error";
-  const said = atTop ? reply : holdsError(first?.["error"]) ? { error: first?.["error"] } : {};
+  const inChoice = !atTop && holdsError(first?.["error"]);
   // Beside an answer that ended well it is a remark.
-  if (failed === null && (Object.keys(said).length === 0 || finishReasonOf(finish) !== null)) return null;
+  if (failed === null && (!(atTop || inChoice) || finishReasonOf(finish) !== null)) return null;
+  const said = atTop ? reply : inChoice ? { error: first?.["error"] } : {};
   return classifyFailure(
     statusNamed(said) ?? failed ?? 502,
     {},

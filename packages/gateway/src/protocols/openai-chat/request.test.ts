@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../../test/support/thrown.ts";
 import type { Call } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { Quirks } from "../protocol.ts";
 import { decodeRequest, passRequest } from "./request.ts";
 
@@ -21,7 +22,7 @@ function decode(body: string | Record<string, unknown>, headers: Record<string, 
 const asked = (extra: Record<string, unknown> = {}): Call => decode({ model: "default", messages: HI, ...extra });
 const refused = (extra: Record<string, unknown>) => refusalOf(() => asked(extra));
 const sent = (call: Call, quirks: Partial<Quirks> = {}, model = "gpt"): string =>
-  passRequest(call, { model, quirks: { ...PLAIN, ...quirks }, maxOutputTokens: null }).toString();
+  inOnePiece(passRequest(call, { model, quirks: { ...PLAIN, ...quirks }, maxOutputTokens: null })).toString();
 
 describe("decodeRequest", () => {
   it("reads what routing, money and the ledger need", () => {

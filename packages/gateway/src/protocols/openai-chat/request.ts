@@ -1,5 +1,7 @@
 import type { Call, Capability } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, foundMembers, membersIn } from "../call-members.ts";
 import {
   checkBoolean,
   checkInteger,
@@ -30,22 +32,25 @@ const NOWHERE = { valueStart: 0, valueEnd: 0 };
  * Decodes and checks a Chat Completions body. Known fields of the wrong type are refused with their path;
  * unknown ones stay in the bytes, for a provider that may know them.
  */
-export function decodeRequest({ raw, header, path }: ClientRequest): Call {
-  const { body, text } = parseJsonBody(raw, header("content-type"));
-  // Walks the bytes once: refuses nesting that later code should not meet.
-  const members = membersOf(raw, LIMITS.jsonDepthMax, text);
+export function decodeRequest(request: ClientRequest): Call {
+  const { raw, header, path } = request;
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  // Refuses nesting that later code should not meet.
+  const { members, modelAt } = foundMembers(raw, parsed);
   const alias = path.alias ?? checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSampling(body);
   const stream = checkBoolean(body, "stream");
   const streamOptions = checkStreamOptions(body);
-  const [maxOutputTokens, olderCap] = CAP_FIELDS.map((key) => checkInteger(body, key));
-  const platform = platformFields(body, header);
+  const maxOutputTokens = checkInteger(body, CAP_FIELDS[0]);
+  const olderCap = checkInteger(body, CAP_FIELDS[1]);
+  const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
     platform.user = user.slice(0, LIMITS.labelCharsMax);
   }
-  return {
+  const call: Call = {
     dialect: "openai-chat",
     operation: "chat",
     alias,
@@ -54,7 +59,6 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     maxOutputTokens: maxOutputTokens ?? olderCap ?? null,
     choices: Math.max(1, checkInteger(body, "n") ?? 1),
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
-    ...(mayBeShortened(body) && { mayBeShortened: true }),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
     // OpenRouter's own way to ask, or everybody's.
@@ -67,11 +71,14 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     raw,
     body,
     members,
+    modelAt,
   };
+  if (mayBeShortened(body)) call.mayBeShortened = true;
+  return call;
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
-export function passRequest(call: Call, target: Target, dropped?: Set<string>): Buffer {
+export function passRequest(call: Call, target: Target, dropped?: Set<string>): Bytes {
   const edits = new Map<string, Edit>();
   const { maxTokensField, strict } = target.quirks;
   if (maxTokensField) renameCap(call.body, maxTokensField, edits);
@@ -81,14 +88,14 @@ export function passRequest(call: Call, target: Target, dropped?: Set<string>): 
 }
 
 /** What both of OpenAI's streaming dialects change of a client's bytes, on top of `edits`. */
-export function spliceRequest(call: Call, { model, quirks }: Target, edits: Map<string, Edit>): Buffer {
+export function spliceRequest(call: Call, { model, quirks }: Target, edits: Map<string, Edit>): Bytes {
   const additions: string[] = [];
   // Azure's clients may name it in the path alone.
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
   else additions.push(`"model":${JSON.stringify(model)}`);
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   if (call.stream) askForUsage(call, quirks, edits, additions);
-  return editMembers(call.raw, call.members, edits, additions);
+  return editBody(call, edits, additions);
 }
 
 /** The output cap in the one spelling the upstream takes: the one that was counted, where the client sent both. */
@@ -100,7 +107,7 @@ function renameCap(body: Fields, field: string, edits: Map<string, Edit>): void 
 }
 
 function askForUsage(call: Call, quirks: Quirks, edits: Map<string, Edit>, additions: string[]): void {
-  const { body, raw, members } = call;
+  const { body, raw } = call;
   if (!Object.hasOwn(body, "stream_options")) {
     if (quirks.streamOptions) additions.push('"stream_options":{"include_usage":true}');
     return;
@@ -114,7 +121,7 @@ function askForUsage(call: Call, quirks: Quirks, edits: Map<string, Edit>, addit
     edits.set("stream_options", { value: '{"include_usage":true}' });
   } else if (given["include_usage"] !== true) {
     // The last of a repeated member is the one that holds. What else it says keeps its bytes.
-    const { valueStart, valueEnd } = members.findLast((member) => member.key === "stream_options") ?? NOWHERE;
+    const { valueStart, valueEnd } = membersIn(call).findLast((member) => member.key === "stream_options") ?? NOWHERE;
     const options = raw.subarray(valueStart, valueEnd);
     const asked = Object.hasOwn(given, "include_usage");
     const edit = new Map<string, Edit>(asked ? [["include_usage", { value: "true" }]] : []);
@@ -170,7 +177,7 @@ export function checkStreamOptions(body: Fields): Fields | null {
 }
 
 function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
-  const needs = new Set<Capability>(facts.needs);
+  const { needs } = facts;
   for (const tools of [body["tools"], body["functions"]])
     if (Array.isArray(tools) && tools.length > 0) needs.add("tools");
   const modalities = body["modalities"];

@@ -28,14 +28,12 @@ interface ChoiceState {
 export function streamReader(quirks: Quirks): StreamReader {
   const choices = new Map<number, ChoiceState>();
   const repeated = new RepeatedChunk();
-  let repeatedChoice = 0;
   let started = false;
   let id = "";
   let sources = 0;
   return {
+    repeats: repeated,
     read(data, eventName) {
-      const again = eventName === null ? repeated.textOf(data) : null;
-      if (again !== null) return textOnly(again, repeatedChoice);
       repeated.forget();
       const text = data.trim();
       if (text === "[DONE]") return DONE;
@@ -66,17 +64,10 @@ export function streamReader(quirks: Quirks): StreamReader {
       if (Array.isArray(chunk["citations"])) sources = readSources(chunk["citations"], sources, choices, parts);
       if (usage) parts.push({ type: "usage", usage });
       const [first, second] = parts;
-      if (first?.type === "text" && !first.logprobs && !second && eventName === null) {
-        repeatedChoice = first.choice;
-        repeated.learn(data);
-      }
+      if (first?.type === "text" && !first.logprobs && !second) repeated.propose(data, first.choice);
       return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
     },
   };
-}
-
-function textOnly(text: string, choice: number): EventReading {
-  return { parts: [{ type: "text", choice, text }], usageOnly: false, terminator: false };
 }
 
 /** In the chunk, in Groq's own member, or in the last choice (Moonshot). */

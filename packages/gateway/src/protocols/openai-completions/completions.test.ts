@@ -4,6 +4,7 @@ import { readTraffic, responseBytes, type TrafficRecord, trafficDir } from "../.
 import { refusalOf } from "../../../test/support/thrown.ts";
 import type { Call } from "../../core/call.ts";
 import type { Choice } from "../../core/message.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { replyOfParts } from "../openai-chat/fixtures/reply-of-parts.ts";
 import { openaiChat } from "../openai-chat/index.ts";
@@ -24,7 +25,9 @@ const decode = (body: Json | string): Call =>
     path: { query: "" },
   });
 const sent = (body: Json | string): string =>
-  openaiCompletions.passRequest(decode(body), { model: "up", quirks: QUIRKS, maxOutputTokens: null }).toString("utf8");
+  inOnePiece(
+    openaiCompletions.passRequest(decode(body), { model: "up", quirks: QUIRKS, maxOutputTokens: null }),
+  ).toString("utf8");
 const shown = (body: Json = {}): Shown => ({
   call: decode({ prompt: "p", ...body }),
   requestId: "req_01ABC",

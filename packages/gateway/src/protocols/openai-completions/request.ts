@@ -1,4 +1,5 @@
 import type { Call, Capability } from "../../core/call.ts";
+import type { Bytes } from "../../core/pieces.ts";
 import {
   checkBoolean,
   checkInteger,
@@ -15,7 +16,7 @@ import type { ClientRequest, Target } from "../protocol.ts";
 
 /** Decodes and checks a Completions body. Throws invalid_request with the path of a known field of the wrong type. */
 export function decodeRequest(request: ClientRequest): Call {
-  const { body, members, platform } = plainBody(request);
+  const { body, members, modelAt, platform } = plainBody(request);
   const alias = request.path.alias ?? checkModel(body);
   checkPrompt(body["prompt"]);
   for (const key of ["temperature", "top_p", "frequency_penalty", "presence_penalty"]) checkNumber(body, key);
@@ -40,11 +41,12 @@ export function decodeRequest(request: ClientRequest): Call {
     platform,
     body,
     members,
+    modelAt,
   });
 }
 
 /** The client's bytes for an upstream of the same protocol: model spliced, usage asked for, platform members taken out. */
-export function passRequest(call: Call, target: Target): Buffer {
+export function passRequest(call: Call, target: Target): Bytes {
   return spliceRequest(call, target, new Map());
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../../test/support/thrown.ts";
 import type { Call } from "../../core/call.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import { openaiEmbeddings } from "./index.ts";
 
 const QUIRKS = { maxTokensField: null, streamOptions: true, reasoningInOutput: true } as const;
@@ -47,7 +48,9 @@ describe("an embeddings request", () => {
     const call = decode(text);
     expect(call.platform.user).toBe("u");
     expect(
-      openaiEmbeddings.passRequest(call, { model: "text-3", quirks: QUIRKS, maxOutputTokens: null }).toString(),
+      inOnePiece(
+        openaiEmbeddings.passRequest(call, { model: "text-3", quirks: QUIRKS, maxOutputTokens: null }),
+      ).toString(),
     ).toBe('{ "input":["caf\\u00e9", "x"],"dimensions": 256,"model":"text-3", "y":1.0}');
   });
 });

@@ -1,8 +1,10 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { Call, ReplyFacts } from "../../core/call.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody } from "../call-members.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { checkInteger, checkModel, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
-import { type Edit, editMembers } from "../json-members.ts";
+import type { Edit } from "../json-members.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "../openai-answer.ts";
 import { classifyFailure } from "../openai-error.ts";
 import { plainBody, plainCall, roughTokens } from "../plain-call.ts";
@@ -50,7 +52,7 @@ export const openaiEmbeddings: Protocol = {
 
 function decodeRequest(request: ClientRequest): Call {
   const { raw, path } = request;
-  const { body, members, platform } = plainBody(request);
+  const { body, members, modelAt, platform } = plainBody(request);
   const alias = path.alias ?? checkModel(body);
   checkInput(body["input"]);
   checkInteger(body, "dimensions");
@@ -60,7 +62,7 @@ function decodeRequest(request: ClientRequest): Call {
     ...{ dialect: "openai-embeddings", operation: "embeddings", alias },
     needs: new Set(["embeddings"]),
     inputTokensEstimate: roughTokens(raw.length),
-    ...{ platform, body, members },
+    ...{ platform, body, members, modelAt },
   });
 }
 
@@ -77,7 +79,7 @@ function checkInput(input: unknown): void {
   });
 }
 
-function passRequest(call: Call, { model, quirks }: Target, dropped?: Set<string>): Buffer {
+function passRequest(call: Call, { model, quirks }: Target, dropped?: Set<string>): Bytes {
   const edits = new Map<string, Edit>();
   const additions: string[] = [];
   if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
@@ -85,7 +87,7 @@ function passRequest(call: Call, { model, quirks }: Target, dropped?: Set<string
   for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   const strict = quirks.strict?.["openai-embeddings"];
   if (strict) strictEdits(call, strict, edits, dropped ?? new Set());
-  return editMembers(call.raw, call.members, edits, additions);
+  return editBody(call, edits, additions);
 }
 
 function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {

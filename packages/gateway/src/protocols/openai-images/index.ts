@@ -35,7 +35,7 @@ export const openaiImages: Protocol = {
 };
 
 function decodeRequest(request: ClientRequest): Call {
-  const { body, members, platform } = plainBody(request);
+  const { body, members, modelAt, platform } = plainBody(request);
   const alias = request.path.alias ?? checkModel(body);
   const { prompt } = body;
   if (isAbsent(prompt)) throw missingField("prompt", "what is to be seen, as a string");
@@ -45,7 +45,7 @@ function decodeRequest(request: ClientRequest): Call {
   const stream = checkBoolean(body, "stream");
   const { name: dialect, operation } = openaiImages;
   return plainCall(request, {
-    ...{ dialect, operation, alias, platform, body, members, stream },
+    ...{ dialect, operation, alias, platform, body, members, modelAt, stream },
     needs: new Set(["images"]),
     // Each picture of a stream ends with an event of its own.
     choices: Math.max(1, n),

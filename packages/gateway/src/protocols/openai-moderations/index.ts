@@ -32,11 +32,11 @@ export const openaiModerations: Protocol = {
 };
 
 function decodeRequest(request: ClientRequest): Call {
-  const { body, members, platform } = plainBody(request);
+  const { body, members, modelAt, platform } = plainBody(request);
   const alias = request.path.alias ?? (isAbsent(body["model"]) ? DEFAULT_ALIAS : checkModel(body));
   const inputTokensEstimate = roughTokens(checkInput(body["input"]));
   const { name: dialect, operation } = openaiModerations;
-  return plainCall(request, { dialect, operation, alias, platform, body, members, inputTokensEstimate });
+  return plainCall(request, { dialect, operation, alias, platform, body, members, modelAt, inputTokensEstimate });
 }
 
 /** A text, texts, or parts with a text or a picture each. Returns the characters of text. */

@@ -1,6 +1,8 @@
 import type { Call } from "../../core/call.ts";
+import type { Bytes } from "../../core/pieces.ts";
+import { editBody, membersIn } from "../call-members.ts";
 import { isObject } from "../field-checks.ts";
-import { type Edit, editMembers } from "../json-members.ts";
+import type { Edit } from "../json-members.ts";
 import { elementsAt, replaceStrings, stringsAt, type Wanted } from "../json-strings.ts";
 import { PLATFORM_MEMBERS } from "../platform-fields.ts";
 import type { Target } from "../protocol.ts";
@@ -19,8 +21,8 @@ const CONVERSATION: Wanted = { id: "id" };
  * The client's bytes for an upstream of the same protocol: the model spliced, platform members taken out, ids without their
  * deployment's token, and thoughts left out that another dialect's provider or another account made: nobody else can read them.
  */
-export function passRequest(call: Call, { model, account }: Target): Buffer {
-  const { body, raw, members } = call;
+export function passRequest(call: Call, { model, account }: Target): Bytes {
+  const { body } = call;
   const edits = new Map<string, Edit>();
   const additions: string[] = [];
   // Azure's clients may name it in the path alone.
@@ -37,13 +39,13 @@ export function passRequest(call: Call, { model, account }: Target): Buffer {
   if (Array.isArray(input) && input.some((item) => holdsDressed(item) || isForeignThought(item, account))) {
     edits.set("input", { value: passInput(memberText(call, "input"), input, account) });
   }
-  return editMembers(raw, members, edits, additions);
+  return editBody(call, edits, additions);
 }
 
 /** The bytes of a top-level member, one character a byte. The last of a repeated member is the one that holds. */
-function memberText({ raw, members }: Call, key: string): string {
-  const member = members.findLast((candidate) => candidate.key === key);
-  return member ? raw.toString("latin1", member.valueStart, member.valueEnd) : "null";
+function memberText(call: Call, key: string): string {
+  const member = membersIn(call).findLast((candidate) => candidate.key === key);
+  return member ? call.raw.toString("latin1", member.valueStart, member.valueEnd) : "null";
 }
 
 /** `latin1` text back as what it is: edits are written as UTF-8. */

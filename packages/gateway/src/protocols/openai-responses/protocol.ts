@@ -62,5 +62,5 @@ export const openaiResponses: Protocol = {
 
 /** The last event's bytes with `gateway_metadata` in its JSON; an end mark without JSON stays as it is. */
 function withMetadata(held: Buffer, metadata: Metadata): Buffer {
-  return held.includes("}") ? decorateOpenAiReply(held, metadata) : held;
+  return held.includes("}") ? Buffer.from(decorateOpenAiReply(held, JSON.stringify(metadata)), "latin1") : held;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../../test/support/thrown.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import { decoded, responsesCall, TARGET } from "./fixtures/calls.ts";
 import { openaiResponses } from "./index.ts";
 
@@ -109,7 +110,7 @@ describe("ids of a deployment", () => {
 });
 
 describe("passRequest", () => {
-  const pass = (raw: string): string => openaiResponses.passRequest(decoded(raw), TARGET).toString();
+  const pass = (raw: string): string => inOnePiece(openaiResponses.passRequest(decoded(raw), TARGET)).toString();
 
   it("changes the model and takes platform members out; every other byte stays", () => {
     expect(
@@ -135,7 +136,7 @@ describe("passRequest", () => {
   it("gives sealed thoughts to the account that made them, and to no other", () => {
     const item = (sealed: string): string => `{"type":"reasoning","summary":[],"encrypted_content":"${sealed}"}`;
     const raw = `{"model":"m","input":[${item("sga.01234567.gAAA")},${item("sga.76543210.gBBB")},${item("gCCC")},{"type":"compaction","encrypted_content":"sga.76543210.gDDD"}]}`;
-    const passed = openaiResponses.passRequest(decoded(raw), { ...TARGET, account: "01234567" }).toString();
+    const passed = inOnePiece(openaiResponses.passRequest(decoded(raw), { ...TARGET, account: "01234567" })).toString();
     expect(passed).toBe(
       `{"model":"gpt-x","input":[${item("gAAA")},${item("gCCC")},{"type":"compaction","encrypted_content":"gDDD"}]}`,
     );

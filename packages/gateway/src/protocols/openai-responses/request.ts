@@ -1,5 +1,6 @@
 import type { Call, Capability } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { foundMembers } from "../call-members.ts";
 import {
   checkBoolean,
   checkInteger,
@@ -11,8 +12,7 @@ import {
   missingField,
   wrongField,
 } from "../field-checks.ts";
-import { parseJsonObject } from "../json-body.ts";
-import { membersOf } from "../json-members.ts";
+import { parseJsonBody } from "../json-body.ts";
 import { platformFields } from "../platform-fields.ts";
 import type { ClientRequest } from "../protocol.ts";
 import { type InputFacts, readInput } from "./items.ts";
@@ -30,17 +30,19 @@ const NO_HEADERS = {};
  * Decodes and checks a Responses body (WIRE A2.1). Known fields of the wrong type are refused with their path; unknown
  * ones stay in the bytes, for a provider that may know them. Ids that only one deployment can resolve pin the call to it.
  */
-export function decodeRequest({ raw, header, path }: ClientRequest): Call {
-  const body = parseJsonObject(raw, header("content-type"));
-  // Walks the bytes once: refuses nesting that later code should not meet.
-  const members = membersOf(raw);
+export function decodeRequest(request: ClientRequest): Call {
+  const { raw, header, path } = request;
+  const parsed = parseJsonBody(raw, header("content-type"));
+  const { body } = parsed;
+  // Refuses nesting that later code should not meet.
+  const { members, modelAt } = foundMembers(raw, parsed);
   const alias = path.alias ?? checkModel(body);
   const facts = readInput(body["input"]);
   if (isAbsent(body["input"]) && STORED.every((key) => isAbsent(body[key]))) {
     throw missingField("input", "a string or an array of items");
   }
   checkFields(body);
-  const platform = platformFields(body, header);
+  const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
     platform.user = user.slice(0, LIMITS.labelCharsMax);
@@ -66,6 +68,7 @@ export function decodeRequest({ raw, header, path }: ClientRequest): Call {
     raw,
     body,
     members,
+    modelAt,
   };
 }
 

@@ -72,6 +72,7 @@ export function resourceCall(resource: ResourceCall): Call {
     raw,
     body: {},
     members: [],
+    modelAt: null,
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readTraffic, responseBytes, type TrafficRecord, trafficDir } from "../../../test/support/replay-server.ts";
 import type { Message } from "../../core/message.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { isObject } from "../field-checks.ts";
 import { dressEvent, dressReply } from "./dress.ts";
@@ -192,7 +193,7 @@ describe.skipIf(dir === null)("recorded Responses traffic", () => {
           continue;
         }
         const call = decoded(raw);
-        const passed = openaiResponses.passRequest(call, TARGET).toString();
+        const passed = inOnePiece(openaiResponses.passRequest(call, TARGET)).toString();
         expect(JSON.parse(passed), record.id).toEqual({ ...body, model: "gpt-x" });
         const { translation } = openaiResponses;
         if (translation?.family !== "chat") throw new Error("no chat translation");

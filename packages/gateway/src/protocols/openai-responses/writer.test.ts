@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Reply } from "../../core/message.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import type { StreamPart } from "../../core/stream-part.ts";
 import { isObject } from "../field-checks.ts";
 import { toCanonical } from "./canonical.ts";
@@ -65,7 +66,7 @@ describe("a stream", () => {
     expect(thought).toMatchObject({ encrypted_content: expect.any(String), summary: [{ text: "hm" }] });
     const call = responsesCall({ input: [{ role: "user", content: "x" }, thought] });
     expect(toCanonical(call).messages.at(-1)?.blocks).toEqual([{ type: "reasoning", text: "hm" }]);
-    const passed = JSON.parse(openaiResponses.passRequest(call, { model: "m" } as never).toString()) as {
+    const passed = JSON.parse(inOnePiece(openaiResponses.passRequest(call, { model: "m" } as never)).toString()) as {
       input: object[];
     };
     expect(passed.input).toHaveLength(1);

@@ -25,11 +25,11 @@ export const openaiSpeech: Protocol = {
   readReply,
   streamReader: () => mediaReader(meaning),
   // Whatever the bytes look like, they are sound.
-  decorateReply: (body) => body,
+  decorateReply: () => null,
 };
 
 function decodeRequest(request: ClientRequest): Call {
-  const { body, members, platform } = plainBody(request);
+  const { body, members, modelAt, platform } = plainBody(request);
   const alias = request.path.alias ?? checkModel(body);
   const { input, stream_format: format } = body;
   if (isAbsent(input)) throw missingField("input", "what is to be said, as a string");
@@ -38,7 +38,7 @@ function decodeRequest(request: ClientRequest): Call {
   checkNumber(body, "speed");
   const { name: dialect, operation } = openaiSpeech;
   return plainCall(request, {
-    ...{ dialect, operation, alias, platform, body, members },
+    ...{ dialect, operation, alias, platform, body, members, modelAt },
     stream: format === "sse",
     needs: new Set(["speech"]),
     inputTokensEstimate: roughTokens(input.length),

@@ -25,7 +25,7 @@ export function decodeRequest(request: ClientRequest): Call {
   const { raw, header, path } = request;
   const form = formOf(raw, header("content-type"));
   const text = (name: string): string | undefined => formField(raw, form, name, FIELD_BYTES_MAX);
-  const platform = platformFields({ gateway: gatewayField(text(GATEWAY)) }, header);
+  const platform = platformFields({ gateway: gatewayField(text(GATEWAY)) }, request);
   const model = text("model");
   const alias = path.alias ?? checkModel({ model });
   // It is written into forms, where a line break would end it.

@@ -1,6 +1,7 @@
 import type { CredentialUse } from "@sluicegate/contract";
 import type { SignatureV4 } from "@smithy/signature-v4";
 import type { Clock } from "../../core/clock.ts";
+import { inOnePiece } from "../../core/pieces.ts";
 import { Sha256 } from "../../core/sha256.ts";
 import type { Authenticated, Authenticator, Unsigned } from "../authenticator.ts";
 import { keysIn } from "./aws-credentials.ts";
@@ -84,6 +85,6 @@ function signable({ method, origin, path, headers, body }: Unsigned): Parameters
     path: path.split("?")[0] ?? path,
     query,
     headers: signed,
-    body: body ?? "",
+    body: body ? inOnePiece(body) : "",
   };
 }

@@ -82,6 +82,15 @@ describe("a signature", () => {
     const headers = { host, "content-type": "application/json", ...added };
     expect(got).toBe(authorization({ method: "POST", path: pure, query, headers, bodyHash: sha256(body) }, SIGNER));
   });
+
+  test("of a body in pieces is that of the whole", async () => {
+    const { authenticator } = over(KEYS);
+    const whole = unsigned("/", '{"model":"m"}');
+    const pieces = ['{"model":', '"m"', "}"].map((piece) => Buffer.from(piece));
+    const inPieces = { ...whole, body: { pieces, length: 13 } };
+    expect(await authenticator.authenticate(inPieces)).toEqual(await authenticator.authenticate(whole));
+    expect(await authenticator.authenticate(unsigned("/", ""))).not.toEqual(await authenticator.authenticate(whole));
+  });
 });
 
 describe("credentials", () => {

@@ -1,0 +1,128 @@
+import type { Statement } from "better-sqlite3";
+import { LEDGER_LIMITS } from "./bounds.ts";
+import { REQUEST_COLUMNS, type SqlValue } from "./columns.ts";
+import type { Sqlite } from "./sqlite.ts";
+
+/** Columns that are told apart from one request to the next; of the others, whole rows of values come again and again. */
+const OWN_COLUMNS: ReadonlySet<string> = new Set([
+  "request_id",
+  "client_request_id",
+  "parent_request_id",
+  "started_at",
+  "tenant",
+  "team",
+  "application",
+  "agent",
+  "user",
+  "session",
+  "key_id",
+  "input_tokens",
+  "cached_input_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+  "cost_micro_usd",
+  "saved_micro_usd",
+  "latency_ms",
+  "ttft_ms",
+  "overhead_ms",
+  "trace_id",
+  "tags",
+  "facts",
+  "attempt_latency_ms",
+  "attempt_ttft_ms",
+  "attempt_provider_request_id",
+]);
+/** What most shapes differ in is looked at first. */
+const TELLING_COLUMNS: ReadonlySet<string> = new Set(["alias", "stream", "finish_reason", "deployment"]);
+const OWN_AT = placesWhere((name) => OWN_COLUMNS.has(name));
+const SHAPE_AT = [
+  ...placesWhere((name) => TELLING_COLUMNS.has(name)),
+  ...placesWhere((name) => !OWN_COLUMNS.has(name) && !TELLING_COLUMNS.has(name)),
+];
+
+interface Shape {
+  /** In the order of SHAPE_AT. */
+  values: SqlValue[];
+  rows: number;
+  statement: Statement | null;
+}
+
+/**
+ * Adds requests, by statements that have the values of a shape in them: binding one parameter costs as much as storing two.
+ * The shapes seen last are looked through in turn, and one that is found moves up by one place.
+ */
+export class RowShapes {
+  readonly #db: Sqlite;
+  readonly #any: Statement;
+  readonly #quote: Statement;
+  readonly #shapes: Shape[] = [];
+  /** Parameters of one call, used again for the next. */
+  readonly #own: SqlValue[] = OWN_AT.map(() => null);
+
+  constructor(db: Sqlite) {
+    this.#db = db;
+    this.#any = db.prepare(addRequest(REQUEST_COLUMNS.map(() => "?")));
+    this.#quote = db.prepare("SELECT quote(?)").pluck();
+  }
+
+  /** Adds a row unless there is one with its id. False: there is. Throws for a row that the table does not take. */
+  add(row: SqlValue[]): boolean {
+    const statement = this.#statementFor(row);
+    // Parameters one by one are bound for half of what an array of them costs.
+    if (!statement) return this.#any.run(...row).changes > 0;
+    const own = this.#own;
+    for (let index = 0; index < own.length; index++) own[index] = row[OWN_AT[index] as number] as SqlValue;
+    return statement.run(...own).changes > 0;
+  }
+
+  /** The same for a row of which there will be no other of its shape. */
+  addSingle(row: SqlValue[]): boolean {
+    return this.#any.run(...row).changes > 0;
+  }
+
+  #statementFor(row: SqlValue[]): Statement | null {
+    const shapes = this.#shapes;
+    for (let index = 0; index < shapes.length; index++) {
+      const shape = shapes[index] as Shape;
+      if (!isOf(shape.values, row)) continue;
+      if (index > 0) {
+        shapes[index] = shapes[index - 1] as Shape;
+        shapes[index - 1] = shape;
+      }
+      if (++shape.rows === LEDGER_LIMITS.rowShapeAfter) shape.statement = this.#prepare(shape.values);
+      return shape.statement;
+    }
+    const values = SHAPE_AT.map((at) => row[at] ?? null);
+    const last = Math.min(shapes.length, LEDGER_LIMITS.rowShapesMax - 1);
+    if (values.every(isShort)) shapes[last] = { values, rows: 1, statement: null };
+    return null;
+  }
+
+  #prepare(values: SqlValue[]): Statement {
+    const texts: string[] = REQUEST_COLUMNS.map(() => "?");
+    for (let index = 0; index < values.length; index++)
+      texts[SHAPE_AT[index] as number] = String(this.#quote.get(values[index] ?? null));
+    return this.#db.prepare(addRequest(texts));
+  }
+}
+
+/** What goes into the text of a statement, and is kept until then: a model's name is as long as its provider makes it. */
+function isShort(value: SqlValue): boolean {
+  return typeof value !== "string" || (value.length <= LEDGER_LIMITS.rowShapeTextMax && !value.includes("\0"));
+}
+
+function isOf(shape: SqlValue[], row: SqlValue[]): boolean {
+  for (let index = 0; index < shape.length; index++) if (shape[index] !== row[SHAPE_AT[index] as number]) return false;
+  return true;
+}
+
+function addRequest(values: readonly string[]): string {
+  return `INSERT INTO requests (${REQUEST_COLUMNS.join(", ")}) VALUES (${values.join(", ")})
+    ON CONFLICT (request_id) DO NOTHING`;
+}
+
+function placesWhere(keep: (name: string) => boolean): number[] {
+  return REQUEST_COLUMNS.flatMap((name, at) => (keep(name) ? [at] : []));
+}
