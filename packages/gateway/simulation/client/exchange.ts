@@ -31,8 +31,6 @@ export class VirtualExchange implements Exchange {
   readonly path: string;
   readonly query = "";
   readonly cancel = new Cancel();
-  /** A connection carries one request here. */
-  readonly connection = this;
   readonly request: RequestBody;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #end: ClientEnd;

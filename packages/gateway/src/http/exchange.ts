@@ -11,8 +11,6 @@ export interface Exchange {
   readonly path: string;
   /** Query without the `?`, empty when there is none. */
   readonly query: string;
-  /** The connection it came by: the same object for every request of it, and for no other's. */
-  readonly connection: object;
   /** Fires `client_left` when the client closes before the answer is complete. */
   readonly cancel: Cancel;
   /** True once a status has gone out. */
@@ -91,10 +89,6 @@ export class HttpExchange implements Exchange {
       if (!response.writableFinished) this.cancel.cancel("client_left");
     });
     response.on("error", () => this.cancel.cancel("client_left"));
-  }
-
-  get connection(): object {
-    return this.request.socket;
   }
 
   header(name: string): string | undefined {

@@ -13,15 +13,6 @@ export interface Caller {
 /** The longest credential looked at; a longer one is nobody's. */
 const CREDENTIAL_CHARS_MAX = 4_096;
 
-/** The credential that a connection's last request carried, and its hash: most send the same again. */
-interface Proof {
-  credential: string;
-  hash: string;
-}
-
-/** They go with their connection. What a hash is good for is looked up anew by every request. */
-const PROOFS = new WeakMap<object, Proof>();
-
 /**
  * Whose key is this? From `authorization: Bearer`, `x-api-key`, `api-key` or `x-goog-api-key`, else `inPath`, where the
  * path's dialect has it in the query (Gemini's `key`).
@@ -30,16 +21,15 @@ const PROOFS = new WeakMap<object, Proof>();
 export function authenticate(
   plane: DataPlane,
   runtime: Runtime,
-  exchange: Pick<Exchange, "header" | "connection">,
+  exchange: Pick<Exchange, "header">,
   inPath?: string,
 ): Caller {
   const credential = credentialOf(exchange) ?? (inPath?.trim() || null);
   if (credential === null) {
     throw new GatewayError("invalid_api_key", "no API key was sent; send authorization: Bearer sg_…");
   }
-  // Only hashes are looked up: what a lookup's time could tell is the hash of what the caller already has.
-  const key =
-    credential.length <= CREDENTIAL_CHARS_MAX ? plane.keys.find(hashOf(exchange.connection, credential)) : undefined;
+  // Only hashes are kept and looked up: what a lookup's time could tell is the hash of what the caller already has.
+  const key = credential.length <= CREDENTIAL_CHARS_MAX ? plane.keys.find(hash("sha256", credential)) : undefined;
   if (!key) throw new GatewayError("invalid_api_key", "this API key is not known here; check it, or ask for a new one");
   if (key.expiresAt !== null && key.expiresAt <= plane.clock.now()) {
     throw new GatewayError("invalid_api_key", `key ${key.id} has expired; ask for a new one`);
@@ -48,14 +38,6 @@ export function authenticate(
   if (!tenant)
     throw new GatewayError("invalid_api_key", `key ${key.id} belongs to a tenant that is no longer configured`);
   return { key, tenant };
-}
-
-function hashOf(connection: object, credential: string): string {
-  const proof = PROOFS.get(connection);
-  if (proof?.credential === credential) return proof.hash;
-  const made = hash("sha256", credential);
-  PROOFS.set(connection, { credential, hash: made });
-  return made;
 }
 
 function credentialOf(exchange: Pick<Exchange, "header">): string | null {

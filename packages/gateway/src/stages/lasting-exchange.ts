@@ -56,10 +56,6 @@ export class LastingExchange implements Exchange {
     return this.#client.query;
   }
 
-  get connection(): object {
-    return this.#client.connection;
-  }
-
   get headSent(): boolean {
     return this.#head !== null || this.#client.headSent;
   }
