@@ -99,8 +99,9 @@ describe("a stream", () => {
       exchange.begin(200, []);
       exchange.write(Buffer.from("one"));
       response.socket?.cork();
-      // Nothing waits before the first of them; the second waits behind it.
-      seen.push(exchange.write(Buffer.alloc(10_000)), exchange.write(Buffer.alloc(10_000)));
+      // Nothing waits before the first of them; the second waits behind it, and both are more than the buffer takes.
+      const size = Math.ceil(response.writableHighWaterMark * 0.6);
+      seen.push(exchange.write(Buffer.alloc(size)), exchange.write(Buffer.alloc(size)));
       drained = new Promise((resolve) => exchange.onDrain(resolve));
       response.socket?.uncork();
       void drained.then(() => exchange.end());
@@ -117,7 +118,7 @@ describe("a stream", () => {
       exchange.begin(200, []);
       exchange.write(Buffer.from("one"));
       response.socket?.cork();
-      keepsUp = exchange.write(Buffer.alloc(20_000));
+      keepsUp = exchange.write(Buffer.alloc(response.writableHighWaterMark + 4_000));
       exchange.onDrain(() => exchange.end());
       response.socket?.uncork();
     };
