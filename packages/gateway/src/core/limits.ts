@@ -71,13 +71,13 @@ export const LIMITS = {
   /** Open connections to one deployment, unless `pool.connections` says otherwise. */
   connectionsDefault: 256,
   /**
-   * Keys, aliases and deployments whose part of an access line is kept as text, how many forms of it each, and how long.
+   * Keys, aliases and deployments whose part of a row is kept as text, how many forms of it each, and how long a text.
    * With no room left, one in so many that are new is kept in the place of an old one.
    */
-  accessRunKeysMax: 512,
-  accessRunsPerKey: 8,
-  accessRunCharsMax: 2_048,
-  accessRunsUnwanted: 16,
+  rememberedKeysMax: 512,
+  rememberedPerKey: 8,
+  rememberedCharsMax: 2_048,
+  rememberedUnwanted: 16,
   /** (alias, model) pairs of a deployment whose names are kept as they are sent with answers. */
   servedNamesMax: 8,
 } as const;

@@ -5,7 +5,7 @@ export type LineValue = string | number | object | null;
 
 /**
  * The fields of a request in a spool line and in the database, in their order. Lines hold values without names, which
- * halves their cost. Append only: a spool may be read by an older or a newer build, and what one lacks is null.
+ * halves their cost. Append only: lines of older builds are read, and what one lacks is null.
  */
 export const REQUEST_FIELDS = [
   "request_id",

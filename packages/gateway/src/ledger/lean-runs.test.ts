@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { LIMITS } from "../core/limits.ts";
-import { Remembered } from "../telemetry/remembered.ts";
+import { Remembered } from "../core/remembered.ts";
 import { anAttempt, aRow } from "./fixtures/rows.ts";
 import { LeanRuns } from "./lean-runs.ts";
 
@@ -17,7 +17,7 @@ it("keeps a run that comes again, and none that is long: a provider names models
   says("short");
   says("short");
   expect(add).toHaveBeenCalledTimes(3);
-  const long = "m".repeat(LIMITS.accessRunCharsMax);
+  const long = "m".repeat(LIMITS.rememberedCharsMax);
   says(long);
   says(long);
   expect(add).toHaveBeenCalledTimes(3);

@@ -1,5 +1,5 @@
 import type { AttemptRow, CredentialUse, RequestRow } from "@sluicegate/contract";
-import { Remembered } from "../telemetry/remembered.ts";
+import { Remembered } from "../core/remembered.ts";
 import { ADMITTED_FIELDS, ATTEMPT_SHARED_FIELDS, type AttemptExtras, regionOf, SETTLED_FIELDS } from "./layout.ts";
 
 type Admitted = Pick<RequestRow, (typeof ADMITTED_FIELDS)[number]> & { text: string };

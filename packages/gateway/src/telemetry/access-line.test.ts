@@ -102,7 +102,7 @@ it("keeps no more than it may, of keys that come and go and of forms of one", ()
   const line = accessLineWriter();
   const [base] = fc.sample(row, { numRuns: 1, seed: 1 });
   if (!base) throw new Error("no row");
-  for (let n = 0; n < 3 * LIMITS.accessRunKeysMax; n++) {
+  for (let n = 0; n < 3 * LIMITS.rememberedKeysMax; n++) {
     const one = { ...base, key_id: `key-${n}`, alias: `alias-${n}`, deployment: `deployment-${n}` };
     const form = { ...base, agent: `agent-${n}`, rule: `rule-${n}`, finish_reason: `reason-${n}` };
     expect([line(one), line(form)]).toEqual([plain(one), plain(form)]);

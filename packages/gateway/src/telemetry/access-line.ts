@@ -1,6 +1,6 @@
 import type { RequestRow, Usage } from "@sluicegate/contract";
 import { jsonText, msText, numberText, quotedText } from "../core/json-text.ts";
-import { Remembered } from "./remembered.ts";
+import { Remembered } from "../core/remembered.ts";
 
 /**
  * A writer of access lines: `{"msg":"request",` and the row's members as `JSON.stringify` puts them, and a newline. Most of

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 import { Remembered } from "./remembered.ts";
 
 const one = (text: string) => ({ text });
@@ -16,9 +16,9 @@ it("gives back what it was given, by key, and nothing for a key it has not met",
 
 it("keeps the latest few of each of the latest keys", () => {
   const kept = new Remembered<{ text: string }>();
-  for (let n = 0; n <= LIMITS.accessRunsPerKey; n++) kept.add("a", one(`${n}`));
+  for (let n = 0; n <= LIMITS.rememberedPerKey; n++) kept.add("a", one(`${n}`));
   expect(texts(kept, "a")).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
-  for (let n = 1; n < LIMITS.accessRunKeysMax; n++) kept.add(`key-${n}`, one(""));
+  for (let n = 1; n < LIMITS.rememberedKeysMax; n++) kept.add(`key-${n}`, one(""));
   expect(texts(kept, "a")).toHaveLength(8);
   kept.add("one too many", one("new"));
   expect([texts(kept, "a"), texts(kept, "key-1"), texts(kept, "one too many")]).toEqual([[], [""], ["new"]]);
@@ -35,8 +35,8 @@ it("wants all while there is room, then few, and never a long text", () => {
     }
     return wanted;
   };
-  const { accessRunsPerKey: runs, accessRunKeysMax: keys, accessRunsUnwanted: unwanted } = LIMITS;
-  expect(kept.wants(one("x".repeat(LIMITS.accessRunCharsMax + 1)), "a")).toBe(false);
+  const { rememberedPerKey: runs, rememberedKeysMax: keys, rememberedUnwanted: unwanted } = LIMITS;
+  expect(kept.wants(one("x".repeat(LIMITS.rememberedCharsMax + 1)), "a")).toBe(false);
   expect(wantedOf(runs, () => "a")).toBe(runs);
   expect(wantedOf(10 * unwanted, () => "a")).toBe(10);
   expect(wantedOf(keys - 1, (n) => `key-${n}`)).toBe(keys - 1);

@@ -1,4 +1,4 @@
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "./limits.ts";
 
 const NONE: readonly never[] = [];
 
@@ -17,11 +17,11 @@ export class Remembered<T extends { text: string }> {
    * comes again, keeping costs more than it saves. Never a long text.
    */
   wants({ text }: T, key: string | null): boolean {
-    if (text.length > LIMITS.accessRunCharsMax) return false;
+    if (text.length > LIMITS.rememberedCharsMax) return false;
     const kept = this.#byKey.get(key);
-    const room = kept ? kept.length < LIMITS.accessRunsPerKey : this.#byKey.size < LIMITS.accessRunKeysMax;
+    const room = kept ? kept.length < LIMITS.rememberedPerKey : this.#byKey.size < LIMITS.rememberedKeysMax;
     if (room) return true;
-    this.#unwanted = (this.#unwanted + 1) % LIMITS.accessRunsUnwanted;
+    this.#unwanted = (this.#unwanted + 1) % LIMITS.rememberedUnwanted;
     return this.#unwanted === 0;
   }
 
@@ -29,11 +29,11 @@ export class Remembered<T extends { text: string }> {
   add(key: string | null, one: T): T {
     const kept = this.#byKey.get(key);
     if (kept) {
-      if (kept.length >= LIMITS.accessRunsPerKey) kept.shift();
+      if (kept.length >= LIMITS.rememberedPerKey) kept.shift();
       kept.push(one);
       return one;
     }
-    if (this.#byKey.size >= LIMITS.accessRunKeysMax) {
+    if (this.#byKey.size >= LIMITS.rememberedKeysMax) {
       for (const oldest of this.#byKey.keys()) {
         this.#byKey.delete(oldest);
         break;
