@@ -5,6 +5,7 @@ import { systemRandom } from "../core/random.ts";
 import { type Gateway, startGateway } from "../start-gateway.ts";
 import { createLog } from "../telemetry/log.ts";
 import { banner } from "./banner.ts";
+import { suitCollector } from "./collector.ts";
 
 /** Flags of `sluicegate serve`. */
 export interface ServeOptions {
@@ -21,6 +22,7 @@ export interface ServeOptions {
  * Exit code 1, with the whole report on stderr, for a config that cannot be served.
  */
 export async function runServe(options: ServeOptions): Promise<void> {
+  suitCollector();
   // A reader that leaves, or a full disk, ends a command that prints. It must not end what serves.
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
   const log = createLog({ fd: 1, level: "info", access: true });
