@@ -42,6 +42,22 @@ describe("a spool", () => {
     spool.close();
   });
 
+  it("writes what somebody waits for before the event loop turns, in one go for all who run now", async () => {
+    const { spool, text } = aSpool();
+    const order: string[] = [];
+    setImmediate(() => order.push("turn"));
+    const admitted = ["one\n", "two\n"].map(async (line) => {
+      await null;
+      spool.append(line);
+      await spool.written();
+      order.push(text().join());
+    });
+    await Promise.all(admitted);
+    await new Promise(setImmediate);
+    expect(order).toEqual(["one\ntwo\n", "one\ntwo\n", "turn"]);
+    spool.close();
+  });
+
   it("begins a new segment when one is full, and knows what is not consumed", async () => {
     const { spool, text } = aSpool();
     for (let count = 0; count < 5; count++) {

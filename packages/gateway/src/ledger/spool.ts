@@ -41,10 +41,7 @@ export class Spool {
   #tick: Promise<void> | null = null;
   #endTick: () => void = () => {};
   #immediate: NodeJS.Immediate | null = null;
-  readonly #flushTick = () => {
-    this.#immediate = null;
-    this.flush();
-  };
+  readonly #flushTick = () => this.flush();
   /** Where the text of a tick becomes bytes: they are written before the next one's. */
   readonly #scratch = Buffer.allocUnsafeSlow(LEDGER_LIMITS.tickBytes);
   #unwritten: Chunk[] = [];
@@ -79,9 +76,13 @@ export class Spool {
 
   /** Resolves when what was appended so far has been written, or is kept in memory because it could not be. */
   written(): Promise<void> {
-    this.#tick ??= new Promise((resolve) => {
-      this.#endTick = resolve;
-    });
+    if (!this.#tick) {
+      this.#tick = new Promise((resolve) => {
+        this.#endTick = resolve;
+      });
+      // Somebody waits: as soon as all that run now have come as far, and not a turn of the event loop later.
+      process.nextTick(this.#flushTick);
+    }
     return this.#tick;
   }
 
