@@ -25,7 +25,7 @@ const BUDGET = [
   { kind: "rss", title: "RSS with STREAMS open streams, MB", must: 250, goal: 150 },
 ];
 
-const NAMES = { nginx: "nginx", sluicegate: "Sluicegate", portkey: "Portkey" };
+const NAMES = { nginx: "nginx", bare: "bare node", sluicegate: "Sluicegate", portkey: "Portkey" };
 
 /** Writes the report to `file` and returns its tables. */
 export function writeReport(results, file) {
@@ -35,8 +35,7 @@ export function writeReport(results, file) {
 }
 
 function budgetTable(results) {
-  const names = namesOf(results);
-  const portkey = names.includes("portkey");
+  const others = namesOf(results).filter((name) => name === "bare" || name === "portkey");
   const rows = BUDGET.map((row) => {
     const own = figure(results, row, "sluicegate");
     if (!own) return null;
@@ -48,12 +47,14 @@ function budgetTable(results) {
       spread(own, row),
       row.must === null ? "" : reached(own.median, row),
     ];
-    const other = portkey && figure(results, row, "portkey");
-    if (portkey) cells.push(other ? spread(other, row) : "");
+    for (const name of others) {
+      const other = figure(results, row, name);
+      cells.push(other ? spread(other, row) : "");
+    }
     return cells;
   }).filter(Boolean);
   const head = ["figure", "must", "goal", "Sluicegate, median (quartiles)", "reached"];
-  return table(portkey ? [...head, "Portkey"] : head, rows);
+  return table([...head, ...others.map((name) => NAMES[name])], rows);
 }
 
 /** The spread of one figure over the rounds: ratios to nginx of the same round, milliseconds, or megabytes. Null when it was not measured. */
@@ -123,17 +124,17 @@ function absoluteTable({ samples, memory, sizes }) {
   if (memory) {
     add(
       `RSS with ${sizes.heldStreams.toLocaleString("en")} streams, MB`,
-      names.map((name) => memory[name].rss),
+      names.map((name) => memory[name]?.rss),
       0,
     );
     add(
       "RSS before them, MB",
-      names.map((name) => memory[name].idle),
+      names.map((name) => memory[name]?.idle),
       0,
     );
     add(
       "Calls still running upstream 10 s after the clients left",
-      names.map((name) => memory[name].left),
+      names.map((name) => memory[name]?.left),
       0,
     );
     const fresh = memory.fresh?.rss.toFixed(0);
@@ -169,7 +170,8 @@ function notes(results) {
   const times = ratio && summary(results.samples.map((s) => s.json.portkey.us / s.json.sluicegate.us));
   return `${times ? `Portkey takes ${times.median.toFixed(0)} times the CPU of Sluicegate for a 1.5 KB request.\n\n` : ""}Each proxy has one core and is the only one under load; load generator and upstream have the other core. CPU is that of the
 whole process, all threads. Sluicegate authenticates, routes over two deployments, prices, writes a ledger row to SQLite and an
-access log line. nginx only passes bytes on; Portkey runs as its package starts it, without a ledger.
+access log line. nginx only passes bytes on. "Bare node" is what node:http, a client of our kind and parsing both bodies
+take, and nothing else ([bare-proxy.mjs](bare-proxy.mjs)): it says how a machine takes to node, next to nginx. Portkey runs as its package starts it, without a ledger.
 
 A ratio is taken within a round, the median is over
 the rounds; figures move 10–20 % with the neighbours, so compare ratios, not microseconds. Added latency is a

@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { check, KINDS, measureJson, measureLatency, measureMemory, measureStream } from "./measure.mjs";
+import { check, KINDS, measureJson, measureLatency, measureMemory, measureStream, takesPart } from "./measure.mjs";
 import { end, withChildren } from "./process.mjs";
 import { RESULTS, writeReport } from "./report.mjs";
 import { openRig } from "./rig.mjs";
-import { directTarget, startNginx, startPortkey, startSluicegate, versions, WORK } from "./targets.mjs";
+import { directTarget, startBare, startNginx, startPortkey, startSluicegate, versions, WORK } from "./targets.mjs";
 
 const FULL = {
   connections: 32,
@@ -29,7 +29,7 @@ const QUICK = {
   heldSeconds: 8,
 };
 
-const STARTERS = { nginx: startNginx, sluicegate: startSluicegate, portkey: startPortkey };
+const STARTERS = { nginx: startNginx, bare: startBare, sluicegate: startSluicegate, portkey: startPortkey };
 
 async function main() {
   const options = readOptions();
@@ -43,7 +43,8 @@ async function main() {
     const direct = directTarget(rig.upstreamPort);
     await check(rig, direct);
     const targets = {};
-    for (const name of portkey ? ["nginx", "sluicegate", "portkey"] : ["nginx", "sluicegate"]) {
+    for (const name of Object.keys(STARTERS)) {
+      if (name === "portkey" && !portkey) continue;
       say(`starting ${name}`);
       targets[name] = await STARTERS[name]({ upstreamPort: rig.upstreamPort, folder: rig.folder, main: gateway });
       await check(rig, targets[name]);
@@ -71,7 +72,7 @@ async function allRounds(rig, targets, direct, kinds, rounds, sizes) {
     const sample = {};
     for (const kind of kinds) {
       sample[kind] = {};
-      const measured = kind === "translated" ? order.filter((name) => name !== "portkey") : order;
+      const measured = order.filter((name) => takesPart(targets[name], kind));
       for (const name of measured) sample[kind][name] = await measureOne(rig, targets[name], direct, kind, sizes);
     }
     say(`${round === 0 ? "warm-up" : `round ${round} of ${rounds}`}: ${line(sample)}`);
@@ -90,6 +91,7 @@ function measureOne(rig, target, direct, kind, sizes) {
 async function allMemory(rig, targets, gateway, worn, sizes) {
   const memory = {};
   for (const [name, target] of Object.entries(targets)) {
+    if (!takesPart(target, "rss")) continue;
     memory[name] = await measureMemory(rig, target, sizes);
     say(`memory of ${name}: ${memory[name].rss.toFixed(0)} MB with ${sizes.heldStreams} streams`);
     await end(target.child);

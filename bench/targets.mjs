@@ -53,6 +53,23 @@ export async function startSluicegate({
   return { ...target(name, child, { port, headers }), translatedPath: "/v1/messages" };
 }
 
+/** A proxy on node:http that does nothing but pass on and parse: what of the gateway's cost is node's. It takes no streams. */
+export async function startBare({ upstreamPort, folder }) {
+  const port = await freePort();
+  const log = join(folder, "bare.log");
+  const args = [join(here, "bare-proxy.mjs"), String(port), String(upstreamPort)];
+  const child = start({
+    name: "bare",
+    core: PROXY_CORE,
+    command: process.execPath,
+    args,
+    log,
+    env: { NODE_ENV: "production" },
+  });
+  await untilReady(child, () => listens(port));
+  return target("bare", child, { port, headers: {}, streamPath: null });
+}
+
 /** Portkey as its package starts it, one provider a request by header. Installed on demand. */
 export async function startPortkey({ upstreamPort, folder }) {
   const port = await freePort();
