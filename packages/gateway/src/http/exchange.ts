@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
+import { type BodySink, ServerRequest } from "./server-request.ts";
 import type { TickBatch } from "./tick-batch.ts";
 
 /** One client request and the way back to the client, as the data plane sees it. A simulation puts its own in its place. */
@@ -48,6 +49,9 @@ export interface RequestBody {
   on(event: "data", listener: (chunk: Buffer) => void): unknown;
   on(event: "end" | "error", listener: () => void): unknown;
   pause(): unknown;
+  /** Where it can be had without a stream: see `ServerRequest`. */
+  takeBody?(sink: BodySink): boolean;
+  leaveBody?(): void;
 }
 
 /** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
@@ -59,7 +63,7 @@ const LAST_CHUNK = "0\r\n\r\n";
 
 /** The exchange of a node:http server. Knows HTTP and nothing of gateways. */
 export class HttpExchange implements Exchange {
-  readonly request: IncomingMessage;
+  readonly request: IncomingMessage & RequestBody;
   readonly response: ServerResponse;
   readonly method: string;
   readonly path: string;
@@ -154,7 +158,8 @@ export class HttpExchange implements Exchange {
     if (request.complete) return true;
     if (request.headers["transfer-encoding"] !== undefined) return false;
     const length = Number(request.headers["content-length"] ?? 0);
-    const untouched = !this.#awaitsContinue && request.listenerCount("data") === 0;
+    const taken = request instanceof ServerRequest && request.bodyTaken;
+    const untouched = !this.#awaitsContinue && !taken && request.listenerCount("data") === 0;
     return length === 0 || (untouched && length <= LIMITS.discardBytesMax);
   }
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
 import { HttpExchange } from "./exchange.ts";
+import { ServerRequest } from "./server-request.ts";
 import { TickBatch } from "./tick-batch.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
@@ -27,6 +28,7 @@ export function createHttpServer(
   waits: Waits = LIMITS,
 ): HttpServer {
   const server = createServer({
+    IncomingMessage: ServerRequest,
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: waits.clientHeadersMs,
     // The body has its own deadline, with an answer in the client's dialect.
