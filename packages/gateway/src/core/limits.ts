@@ -78,6 +78,8 @@ export const LIMITS = {
   rememberedPerKey: 8,
   rememberedCharsMax: 2_048,
   rememberedUnwanted: 16,
+  /** Sets of members that are told apart where objects become JSON. */
+  memberFormsMax: 32,
   /** (alias, model) pairs of a deployment whose names are kept as they are sent with answers. */
   servedNamesMax: 8,
 } as const;

@@ -1,5 +1,5 @@
 import type { AttemptRow, RequestRow, Usage } from "@sluicegate/contract";
-import { jsonText } from "../core/json-text.ts";
+import { jsonText } from "../core/kept-json.ts";
 import { LeanRuns } from "./lean-runs.ts";
 import type { Admission } from "./ledger.ts";
 import { admissionLine, settlementLine } from "./spool-line.ts";

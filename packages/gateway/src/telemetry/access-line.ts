@@ -1,5 +1,6 @@
 import type { RequestRow, Usage } from "@sluicegate/contract";
-import { jsonText, msText, numberText, quotedText } from "../core/json-text.ts";
+import { msText, numberText, quotedText } from "../core/json-text.ts";
+import { jsonText } from "../core/kept-json.ts";
 import { Remembered } from "../core/remembered.ts";
 
 /**
