@@ -140,6 +140,31 @@ it("tells shapes apart by each of their values", () => {
   expect(data.find(({ capacity }) => capacity !== null)).toMatchObject({ capacity: "provisioned", requests: 1 });
 });
 
+it("tells shapes apart by what they say nothing of", () => {
+  const usage = aRow("r").usage;
+  const changes: Partial<RequestRow>[] = [
+    ...(["client_request_id", "parent_request_id", "agent", "user", "session", "trace_id"] as const).flatMap((name) => [
+      { [name]: "t" },
+      { [name]: "" },
+    ]),
+    ...[{ team: "t" }, { application: "t" }, { team: "t", application: "a" }, { ttft_ms: 3 }, { ttft_ms: 0 }],
+    ...(["cached_input_tokens", "cache_write_tokens", "cache_write_1h_tokens", "reasoning_tokens"] as const).map(
+      (name) => ({ usage: { ...usage, [name]: 7 } }),
+    ),
+    ...[{ saved_micro_usd: 7 }, { tags: { tier: "gold" } }, { tags: {} }],
+    { agent: "a", team: "t", ttft_ms: 1, usage: { ...usage, cached_input_tokens: 1 }, tags: { "{}": "{}" } },
+  ];
+  const usual = { usage: { ...usage, input_tokens: 1 }, tags: {}, ttft_ms: null };
+  const ledger = aLedger();
+  const made = many("same", ENOUGH, usual);
+  // Each once among those of the usual shape, and then often enough for a statement of its own.
+  for (const [index, change] of changes.entries())
+    made.push(one(`r${index}`, { ...usual, ...change }), one(`t${index}`, usual, { ttft_ms: 5 }));
+  for (const [index, change] of changes.entries()) made.push(...many(`m${index}`, ENOUGH, { ...usual, ...change }));
+  expect(ledger.apply(made)).toEqual([]);
+  expectAll(ledger, made);
+});
+
 it("changes nothing of a row that is there, and leaves out what cannot go in", () => {
   const ledger = aLedger();
   const made = many("r", 2 * ENOUGH);

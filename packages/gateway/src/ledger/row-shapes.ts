@@ -34,6 +34,24 @@ const OWN_COLUMNS: ReadonlySet<string> = new Set([
   "attempt_ttft_ms",
   "attempt_provider_request_id",
 ]);
+/**
+ * Those of them that mostly say nothing, by how they go together, and what they say then: which groups do is part of a shape.
+ * More groups would be more shapes.
+ */
+const BLANKS: readonly Blank[] = [
+  blank(null, ["client_request_id", "parent_request_id", "agent", "user", "session", "trace_id"]),
+  blank(null, ["team", "application"]),
+  blank(null, ["ttft_ms", "attempt_ttft_ms"]),
+  blank(0, [
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "cache_write_1h_tokens",
+    "reasoning_tokens",
+    "saved_micro_usd",
+  ]),
+  blank("{}", ["tags"]),
+];
+
 /** What most shapes differ in is looked at first. */
 const TELLING_COLUMNS: ReadonlySet<string> = new Set(["alias", "stream", "finish_reason", "deployment"]);
 const OWN_AT = placesWhere((name) => OWN_COLUMNS.has(name));
@@ -42,11 +60,28 @@ const SHAPE_AT = [
   ...placesWhere((name) => !OWN_COLUMNS.has(name) && !TELLING_COLUMNS.has(name)),
 ];
 
+/** Columns that go together, and what all of them are in most rows. */
+interface Blank {
+  places: readonly number[];
+  value: SqlValue;
+}
+
 interface Shape {
   /** In the order of SHAPE_AT. */
   values: SqlValue[];
+  /** A bit for each of BLANKS. */
+  blanks: number;
   rows: number;
-  statement: Statement | null;
+  adding: Adding | null;
+}
+
+/** A statement of a shape. */
+interface Adding {
+  statement: Statement;
+  /** Columns that its parameters are. */
+  ownAt: readonly number[];
+  /** Parameters of one call, used again for the next. */
+  own: SqlValue[];
 }
 
 /**
@@ -58,8 +93,6 @@ export class RowShapes {
   readonly #any: Statement;
   readonly #quote: Statement;
   readonly #shapes: Shape[] = [];
-  /** Parameters of one call, used again for the next. */
-  readonly #own: SqlValue[] = OWN_AT.map(() => null);
 
   constructor(db: Sqlite) {
     this.#db = db;
@@ -69,11 +102,11 @@ export class RowShapes {
 
   /** Adds a row unless there is one with its id. False: there is. Throws for a row that the table does not take. */
   add(row: SqlValue[]): boolean {
-    const statement = this.#statementFor(row);
+    const adding = this.#addingOf(row);
     // Parameters one by one are bound for half of what an array of them costs.
-    if (!statement) return this.#any.run(...row).changes > 0;
-    const own = this.#own;
-    for (let index = 0; index < own.length; index++) own[index] = row[OWN_AT[index] as number] as SqlValue;
+    if (!adding) return this.#any.run(...row).changes > 0;
+    const { statement, ownAt, own } = adding;
+    for (let index = 0; index < own.length; index++) own[index] = row[ownAt[index] as number] as SqlValue;
     return statement.run(...own).changes > 0;
   }
 
@@ -82,29 +115,35 @@ export class RowShapes {
     return this.#any.run(...row).changes > 0;
   }
 
-  #statementFor(row: SqlValue[]): Statement | null {
+  #addingOf(row: SqlValue[]): Adding | null {
     const shapes = this.#shapes;
+    const blanks = blanksOf(row);
     for (let index = 0; index < shapes.length; index++) {
       const shape = shapes[index] as Shape;
-      if (!isOf(shape.values, row)) continue;
+      if (shape.blanks !== blanks || !isOf(shape.values, row)) continue;
       if (index > 0) {
         shapes[index] = shapes[index - 1] as Shape;
         shapes[index - 1] = shape;
       }
-      if (++shape.rows === LEDGER_LIMITS.rowShapeAfter) shape.statement = this.#prepare(shape.values);
-      return shape.statement;
+      if (++shape.rows === LEDGER_LIMITS.rowShapeAfter) shape.adding = this.#prepare(shape);
+      return shape.adding;
     }
     const values = SHAPE_AT.map((at) => row[at] ?? null);
     const last = Math.min(shapes.length, LEDGER_LIMITS.rowShapesMax - 1);
-    if (values.every(isShort)) shapes[last] = { values, rows: 1, statement: null };
+    if (values.every(isShort)) shapes[last] = { values, blanks, rows: 1, adding: null };
     return null;
   }
 
-  #prepare(values: SqlValue[]): Statement {
+  #prepare({ values, blanks }: Shape): Adding {
     const texts: string[] = REQUEST_COLUMNS.map(() => "?");
-    for (let index = 0; index < values.length; index++)
-      texts[SHAPE_AT[index] as number] = String(this.#quote.get(values[index] ?? null));
-    return this.#db.prepare(addRequest(texts));
+    const put = (at: number, value: SqlValue): void => {
+      texts[at] = String(this.#quote.get(value));
+    };
+    for (let index = 0; index < values.length; index++) put(SHAPE_AT[index] as number, values[index] ?? null);
+    for (const [bit, { places, value }] of BLANKS.entries())
+      if (blanks & (1 << bit)) for (const at of places) put(at, value);
+    const ownAt = OWN_AT.filter((at) => texts[at] === "?");
+    return { statement: this.#db.prepare(addRequest(texts)), ownAt, own: ownAt.map(() => null) };
   }
 }
 
@@ -116,6 +155,22 @@ function isShort(value: SqlValue): boolean {
 function isOf(shape: SqlValue[], row: SqlValue[]): boolean {
   for (let index = 0; index < shape.length; index++) if (shape[index] !== row[SHAPE_AT[index] as number]) return false;
   return true;
+}
+
+/** A bit for each of BLANKS that this row says nothing of. */
+function blanksOf(row: SqlValue[]): number {
+  let bits = 0;
+  for (let bit = 0; bit < BLANKS.length; bit++) {
+    const { places, value } = BLANKS[bit] as Blank;
+    let at = 0;
+    while (at < places.length && row[places[at] as number] === value) at++;
+    if (at === places.length) bits |= 1 << bit;
+  }
+  return bits;
+}
+
+function blank(value: SqlValue, names: readonly string[]): Blank {
+  return { places: placesWhere((name) => names.includes(name)), value };
 }
 
 function addRequest(values: readonly string[]): string {
