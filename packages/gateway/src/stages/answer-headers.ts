@@ -109,8 +109,9 @@ export function metadataText(served: Served): string {
   if (served.expose === "minimal") return JSON.stringify(metadataOf(served));
   const { deployment, costMicroUsd: cost, variant } = served;
   const { json } = servedNames(deployment, served.alias, served.model);
+  // The id is of our own making: nothing in it needs escaping.
   return (
-    `{"request_id":${quotedText(served.visit.requestId)},${json},"cost_usd":${cost === null ? "null" : usdText(cost)}` +
+    `{"request_id":"${served.visit.requestId}",${json},"cost_usd":${cost === null ? "null" : usdText(cost)}` +
     `,"latency_ms":${msText(served.latencyMs)},"cache":"bypass","cache_hit":false,"hedged":${served.hedged}` +
     `,"fallback_depth":${numberText(served.fallbackDepth)},"circuit_state":"${served.circuit}"` +
     `,"variant":${variant === null ? "null" : quotedText(variant)}}`

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { ownText } from "../../core/own-text.ts";
 import type { Environment } from "../env.ts";
 import { didYouMean } from "../nearest.ts";
 import { formatPath, NOWHERE, type Path, type Problems } from "../problems.ts";
@@ -131,7 +132,8 @@ function hashOf(
 
 function readHash(written: string): string | null {
   const match = /^sha256:([0-9a-f]{64})$/i.exec(written);
-  return match?.[1]?.toLowerCase() ?? null;
+  const digits = match?.[1]?.toLowerCase();
+  return digits === undefined ? null : ownText(digits);
 }
 
 function checkKeyText(entry: Entry<unknown>, below: Path, key: string, problems: Problems): void {

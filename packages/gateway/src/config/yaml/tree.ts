@@ -1,4 +1,5 @@
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, type Pair } from "yaml";
+import { ownText } from "../../core/own-text.ts";
 import { BOUNDS } from "../bounds.ts";
 import type { Path, Place, Problems } from "../problems.ts";
 import type { ConfigNode, MapEntry, MapNode } from "./node.ts";
@@ -90,10 +91,12 @@ function keyOf(key: unknown, walk: Walk, path: Path): { name: string; at: Place 
   if (name === "__proto__") return refuse("`__proto__` cannot be used as a key");
   if (name === "<<") return refuse("merge keys (`<<`) are not part of YAML 1.2; repeat the keys or use an overlay");
   if (isScalar(key) && key.anchor !== undefined) walk.anchors.set(key.anchor, key);
-  return { name, at };
+  return { name: ownText(name), at };
 }
 
 function plainValue(value: unknown): string | number | boolean | null {
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  // Not a piece of the file: requests are held against the values of the config all the time.
+  if (typeof value === "string") return ownText(value);
+  if (typeof value === "number" || typeof value === "boolean") return value;
   return value === null || value === undefined ? null : String(value);
 }
