@@ -24,6 +24,7 @@ import {
 import { EventIntake, isFramed } from "./event-intake.ts";
 import { type Meter, openMeter, providerRequestId } from "./meter.ts";
 import { messageOf, providerFailure } from "./provider-failure.ts";
+import { readWhole } from "./read-whole.ts";
 import { UpstreamHandle } from "./upstream-handle.ts";
 
 /**
@@ -35,14 +36,13 @@ export class Attempt implements UpstreamSink {
   /** Those of the answer. */
   headers: UpstreamHeaders = {};
   readonly outcome: Promise<AttemptOutcome>;
-  /** Resolves when a committed stream is over; never for one that did not commit. */
-  readonly end: Promise<StreamEnd>;
-
   readonly #spec: AttemptSpec;
   readonly #clock: Clock;
   readonly #call = new UpstreamHandle();
   #forgetCancel: (() => void) | null = null;
   #resolveOutcome!: (outcome: AttemptOutcome) => void;
+  /** Made for those that commit, or are asked for it: whole answers go without. */
+  #end: Promise<StreamEnd> | null = null;
   #resolveEnd!: (end: StreamEnd) => void;
 
   #phase: "waiting" | "committed" | "over" = "waiting";
@@ -75,12 +75,9 @@ export class Attempt implements UpstreamSink {
     this.outcome = new Promise((resolve) => {
       this.#resolveOutcome = resolve;
     });
-    this.end = new Promise((resolve) => {
-      this.#resolveEnd = resolve;
-    });
     this.#forgetCancel = cancel.onCancel(() => this.#fail(this.#broken("cancelled", "the client left")));
     const { request } = spec;
-    if (!this.#isOver()) this.#armTimer();
+    if (!this.#isOver()) this.#armTimer(now);
     // Heard to its end even by an attempt that is over: a rejection nobody hears would end the process.
     if (request instanceof Promise) {
       request.then(
@@ -97,6 +94,14 @@ export class Attempt implements UpstreamSink {
       this.#call.over();
       this.#fail(providerFailure("connection_failed", messageOf(error), false));
     }
+  }
+
+  /** Resolves when a committed stream is over; never for one that did not commit. */
+  get end(): Promise<StreamEnd> {
+    this.#end ??= new Promise((resolve) => {
+      this.#resolveEnd = resolve;
+    });
+    return this.#end;
   }
 
   /** Sends a committed stream's bytes to `taker` from now on, beginning with what was held back. */
@@ -135,20 +140,23 @@ export class Attempt implements UpstreamSink {
   onSent(): void {
     if (this.#isOver()) return;
     this.meter.sentAt = this.#clock.monotonic();
-    this.#armTimer();
+    // The deadline of a whole answer stays where it is.
+    if (this.#spec.timeouts.firstTokenMs !== null) this.#armTimer(this.meter.sentAt);
   }
 
   onHeaders(status: number, headers: UpstreamHeaders): void {
     if (this.#isOver()) return;
-    this.#lastActivityAt = this.#clock.monotonic();
+    const good = isGood(status);
     this.meter.httpStatus = status;
     this.meter.providerRequestId = providerRequestId(headers);
     this.headers = headers;
-    if (!isGood(status)) {
+    // When the pieces of a whole answer come, no deadline asks.
+    if (this.#spec.stream || !good) this.#lastActivityAt = this.#clock.monotonic();
+    if (!good) {
       this.#refusedAt = this.#lastActivityAt;
       this.#armTimer();
     }
-    if (this.#spec.stream && isGood(status) && isFramed(this.#spec.protocol, headers["content-type"])) {
+    if (this.#spec.stream && good && isFramed(this.#spec.protocol, headers["content-type"])) {
       this.#intake = new EventIntake(this.#spec, this.meter, this.#clock);
     }
     const encoding = headers["content-encoding"];
@@ -170,7 +178,7 @@ export class Attempt implements UpstreamSink {
 
   onData(chunk: Buffer): void {
     if (this.#isOver()) return;
-    this.#lastActivityAt = this.#clock.monotonic();
+    if (this.#intake) this.#lastActivityAt = this.#clock.monotonic();
     if (!this.#decompressor) return this.#onBody(chunk);
     if (this.#decompressor.write(chunk)) return;
     this.#decoderBehind = true;
@@ -203,7 +211,9 @@ export class Attempt implements UpstreamSink {
     this.#bodyBytes += chunk.length;
     const isError = this.#refusedAt !== null;
     const bound = isError ? LIMITS.upstreamErrorBytesMax : LIMITS.upstreamBodyBytesMax;
-    if (this.#bodyBytes <= bound) this.#body.push(chunk);
+    // The only one of most: pushed into an empty list, it would have room made for many.
+    if (this.#bodyBytes <= bound && this.#body.length === 0) this.#body = [chunk];
+    else if (this.#bodyBytes <= bound) this.#body.push(chunk);
     // The status says what an error without end is.
     else if (isError) this.#onBodyEnd();
     else this.#fail(this.#invalid(`the answer is over ${bound} bytes`));
@@ -219,35 +229,11 @@ export class Attempt implements UpstreamSink {
   #onBodyEnd(): void {
     if (this.#isOver()) return;
     if (this.#intake) return this.#onEvents(this.#intake, null);
-    const read = this.#readBody(joined(this.#body));
-    if ("failure" in read) return this.#fail(read.failure);
+    const raw = joined(this.#body);
+    const read = readWhole(this.#spec, this.meter, this.headers, raw, this.#clock.now());
+    if (read.kind === "failed") return this.#fail(read.failure);
     this.#close();
     this.#resolveOutcome(read);
-  }
-
-  /** The whole body, read by the protocol. Whatever stands in it, nothing is thrown into the transport. */
-  #readBody(raw: Buffer): Extract<AttemptOutcome, { kind: "reply" }> | { failure: ProviderFailure } {
-    const { protocol, quirks, stream, rewrite } = this.#spec;
-    const { meter } = this;
-    const status = meter.httpStatus ?? 0;
-    const now = this.#clock.now();
-    try {
-      if (!isGood(status)) return { failure: protocol.classifyFailure(status, this.headers, raw, now) };
-      const body = protocol.foldHeaders?.(raw, this.headers) ?? raw;
-      const contentType = this.headers["content-type"] ?? "application/octet-stream";
-      const facts = protocol.readReply(body, quirks, now, contentType);
-      meter.usage = facts.usage;
-      if ("failure" in facts) return facts;
-      if (stream && !protocol.mayAnswerWhole) {
-        return { failure: this.#invalid("a stream was asked for and one JSON body came") };
-      }
-      meter.model = facts.model;
-      meter.finishReason = facts.finishReason;
-      meter.outputChars = facts.outputChars;
-      return { kind: "reply", body: rewrite ? rewrite(body) : body, facts, contentType };
-    } catch (error) {
-      return { failure: this.#invalid(messageOf(error)) };
-    }
   }
 
   /** A piece of a stream, or null for its end: read, sent on in as few writes as came in chunks, and judged. */
@@ -310,7 +296,7 @@ export class Attempt implements UpstreamSink {
     // An answer that says nothing but why it stopped (a filter's) may have no bytes before its very end.
     if (this.#phase === "waiting") this.#commit();
     this.#close();
-    this.#resolveEnd({ failure: null, ...marksOf(intake) });
+    this.#finish({ failure: null, ...marksOf(intake) });
     if (!this.#call.open) return;
     // The connection is left to end by itself, so that it can be used again; one that does not is closed.
     this.#call.throttle(false);
@@ -326,7 +312,13 @@ export class Attempt implements UpstreamSink {
     this.#close();
     this.#call.abort();
     if (!committed) this.#resolveOutcome({ kind: "failed", failure: reason });
-    else this.#resolveEnd({ failure: whole ? null : reason, ...marksOf(intake) });
+    else this.#finish({ failure: whole ? null : reason, ...marksOf(intake) });
+  }
+
+  /** Whoever asks only now hears of it as well. */
+  #finish(end: StreamEnd): void {
+    void this.end;
+    this.#resolveEnd(end);
   }
 
   #isOver(): boolean {
@@ -347,12 +339,12 @@ export class Attempt implements UpstreamSink {
   }
 
   /** One timer an attempt. What only puts the deadline off moves a number; the timer looks when it fires, and goes on waiting. */
-  #armTimer(): void {
+  #armTimer(now?: number): void {
     const { at } = this.#nextDeadline();
     if (this.#timer && this.#timerAt <= at) return;
     this.#timer?.cancel();
     this.#timerAt = at;
-    this.#timer = this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#onTimer());
+    this.#timer = this.#clock.after(Math.max(0, at - (now ?? this.#clock.monotonic())), () => this.#onTimer());
   }
 
   #onTimer(): void {
