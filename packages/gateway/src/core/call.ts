@@ -49,6 +49,12 @@ export interface Place {
   end: number;
 }
 
+/** Where a JSON body's `model` stands. */
+export interface ModelPlace extends Place {
+  /** The whole body as text, where it is short and all ASCII: a byte a character. Null: it is not. */
+  text: string | null;
+}
+
 /** Where one member of a JSON object stands in its bytes. */
 export interface Member {
   key: string;
@@ -94,7 +100,7 @@ export interface Call {
   /** Where its top-level members stand in `raw`, so that one can be spliced without writing the rest again; null: not looked for. */
   members: readonly Member[] | null;
   /** Where the value of the one `model` among them stands, if that is known. */
-  modelAt: Place | null;
+  modelAt: ModelPlace | null;
 }
 
 /** What a JSON answer says, as far as routing, money and the ledger care. */

@@ -6,4 +6,5 @@ test("one piece is itself, several are joined in their order", () => {
   expect(inOnePiece(one)).toBe(one);
   const pieces = [Buffer.from("a"), Buffer.alloc(0), Buffer.from("bc")];
   expect(inOnePiece({ pieces, length: 3 }).toString()).toBe("abc");
+  expect(inOnePiece("a\xff")).toEqual(Buffer.of(97, 255));
 });

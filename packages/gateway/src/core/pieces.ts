@@ -5,10 +5,11 @@ interface Pieces {
   readonly length: number;
 }
 
-/** Bytes, copied together or not. */
-export type Bytes = Buffer | Pieces;
+/** Bytes, copied together or not, or as text of Latin-1, one a character: what is short costs a socket least as text. */
+export type Bytes = Buffer | Pieces | string;
 
-/** The same bytes in one piece; copied only where they are in several. */
+/** The same bytes in one piece; copied only where they are not. */
 export function inOnePiece(bytes: Bytes): Buffer {
+  if (typeof bytes === "string") return Buffer.from(bytes, "latin1");
   return Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes.pieces, bytes.length);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Piece, pieces, space, stringText, textOf } from "../../test/support/json-texts.ts";
 import { refusalOf } from "../../test/support/thrown.ts";
 import { LIMITS } from "../core/limits.ts";
-import { inOnePiece } from "../core/pieces.ts";
+import { type Bytes, inOnePiece } from "../core/pieces.ts";
 import { editBody as editedBody, foundMembers, membersIn } from "./call-members.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { type Edit, editMembers, membersOf } from "./json-members.ts";
@@ -54,7 +54,7 @@ const modelValue = fc.oneof(
 const modelKey = fc.oneof({ weight: 9, arbitrary: fc.constant('"model"') }, fc.constant('"mod\\u0065l"'));
 
 /** Enough for a body to be sent on in pieces. */
-const LARGE = `"${"large ".repeat(100)}"`;
+const LARGE = `"${"large ".repeat(1_000)}"`;
 
 /** A piece whose key and value have no escapes of ASCII, and are not called `model`. */
 const isTame = ({ key, value }: Piece): boolean => !/\\u00|"model"/.test(key + value);
@@ -93,17 +93,21 @@ describe("editBody", () => {
 
   it("makes of any body what the walk over all members makes of it", () => {
     let short = 0;
+    let asText = 0;
     fc.assert(
       fc.property(bodies, edited, additions, (text, edits, added) => {
         const call = found(text);
         if (call.modelAt) short++;
+        if (typeof editedBody(call, edits, added) === "string") asText++;
         expect(editBody(call, edits, added).toString()).toBe(walked(text, edits, added));
       }),
       { numRuns: 3_000 },
     );
-    // Both ways were taken.
+    // Each way was taken.
     expect(short).toBeGreaterThan(100);
     expect(short).toBeLessThan(2_000);
+    expect(asText).toBeGreaterThan(10);
+    expect(asText).toBeLessThan(short - 10);
   });
 
   it.each([
@@ -129,12 +133,18 @@ describe("editBody", () => {
     expect(editBody(call, edits, []).toString()).toBe(walked(text, edits, []));
   });
 
-  it("copies a small body, and leaves a large one where it is", () => {
+  it("makes text of a short body that is all ASCII, and leaves any other where it is", () => {
+    const spliced = (text: string, value: string, ...added: string[]) =>
+      editedBody(found(text), new Map<string, Edit>([["model", { value }]]), added);
+    const isText = (body: Bytes): boolean => typeof body === "string";
+    expect(spliced('{"model":"a"}', '"s"', '"x":1')).toBe('{"model":"s","x":1}');
+    expect(isText(spliced('{"model":"a","é":1}', '"s"'))).toBe(false);
+    expect(isText(spliced('{"model":"a"}', '"é"'))).toBe(false);
+    expect(isText(spliced('{"model":"a"}', '"s"', '"x":"é"'))).toBe(false);
     const edits = new Map<string, Edit>([["model", { value: '"spliced"' }]]);
-    expect(editedBody(found('{"model":"a"}'), edits, [])).toBeInstanceOf(Buffer);
     const call = found(`{"model":"a","l":${LARGE}}`);
     const body = editedBody(call, edits, ['"x":1']);
-    if (Buffer.isBuffer(body)) throw new Error("it was copied");
+    if (typeof body === "string" || Buffer.isBuffer(body)) throw new Error("it was copied");
     expect(body.pieces.filter((piece) => piece.buffer === call.raw.buffer).length).toBeGreaterThan(0);
     expect(body.length).toBe(inOnePiece(body).length);
   });

@@ -1,4 +1,4 @@
-import type { Call, Member, Place } from "../core/call.ts";
+import type { Call, Member, ModelPlace } from "../core/call.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Bytes } from "../core/pieces.ts";
 import type { ParsedBody } from "./json-body.ts";
@@ -17,8 +17,8 @@ const CLOSE_BRACE = 125;
 
 /** The key without its last quote: V8 looks for up to six characters in one quick way, and for more in one that may be slow. */
 const MODEL_KEY = '"model';
-/** A body up to this size is copied. Of a larger one the pieces go on as they came: memory for a copy is what costs. */
-const COPY_BYTES_MAX = 512;
+/** A body up to this size goes on as text. Of a larger one the pieces go on as they came: memory for a copy is what costs. */
+const TEXT_BYTES_MAX = 4 * 1024;
 /** Bytes that a member takes at least: two quotes, a colon, a value, and the comma before the next. */
 const MEMBER_BYTES_MIN = 5;
 
@@ -63,11 +63,12 @@ function isSmall(raw: Buffer, text: string): boolean {
  * Without escapes the key must be there as it is spelled, and where its spelling comes but once, that is the key. (In
  * another object, or as a string, it would come a second time.)
  */
-function modelPlace(raw: Buffer, text: string): Place | null {
+function modelPlace(raw: Buffer, text: string): ModelPlace | null {
   const found = text.indexOf(MODEL_KEY);
   if (found === -1 || text.includes(MODEL_KEY, found + MODEL_KEY.length)) return null;
   // Only of ASCII is the text as long as its bytes.
-  const key = text.length === raw.length ? found : raw.indexOf(MODEL_KEY);
+  const ascii = text.length === raw.length;
+  const key = ascii ? found : raw.indexOf(MODEL_KEY);
   const behind = key + MODEL_KEY.length;
   const colon = skipSpace(raw, behind + 1);
   if (raw[behind] !== QUOTE || raw[colon] !== COLON) return null;
@@ -75,26 +76,27 @@ function modelPlace(raw: Buffer, text: string): Place | null {
   if (raw[start] !== QUOTE) return null;
   let close = start + 1;
   while (raw[close] !== QUOTE) if (raw[close++] === BACKSLASH) return null;
-  return { start, end: close + 1 };
+  return { start, end: close + 1, text: ascii && raw.length <= TEXT_BYTES_MAX ? text : null };
 }
 
-function spliceModel(raw: Buffer, { start, end }: Place, value: string, additions: readonly string[]): Bytes {
+function spliceModel(raw: Buffer, place: ModelPlace, value: string, additions: readonly string[]): Bytes {
+  const { start, end, text } = place;
   const added = additions.length === 0 ? "" : `,${additions.join(",")}`;
   const last = added === "" ? raw.length : endOfMembers(raw);
-  const length = raw.length - (end - start) + Buffer.byteLength(value) + (added === "" ? 0 : Buffer.byteLength(added));
-  if (length > COPY_BYTES_MAX) {
-    const pieces = [raw.subarray(0, start), Buffer.from(value), raw.subarray(end, last)];
-    if (added !== "") pieces.push(Buffer.from(added), raw.subarray(last));
-    return { pieces, length };
+  if (text !== null && isAsciiText(value) && isAsciiText(added)) {
+    const begun = text.slice(0, start) + value;
+    return added === "" ? begun + text.slice(end) : begun + text.slice(end, last) + added + text.slice(last);
   }
-  const spliced = Buffer.allocUnsafe(length);
-  raw.copy(spliced, 0, 0, start);
-  let at = start + spliced.write(value, start);
-  at += raw.copy(spliced, at, end, last);
-  if (added === "") return spliced;
-  at += spliced.write(added, at);
-  raw.copy(spliced, at, last);
-  return spliced;
+  const length = raw.length - (end - start) + Buffer.byteLength(value) + (added === "" ? 0 : Buffer.byteLength(added));
+  const pieces = [raw.subarray(0, start), Buffer.from(value), raw.subarray(end, last)];
+  if (added !== "") pieces.push(Buffer.from(added), raw.subarray(last));
+  return { pieces, length };
+}
+
+/** For what is so short that a call into native code, or a pattern, costs more. */
+function isAsciiText(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
 }
 
 /** Where the last member of a JSON object that has one ends. */

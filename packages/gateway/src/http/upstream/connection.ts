@@ -88,7 +88,7 @@ export class Connection {
     this.#parser.reset();
     const { first, rest } = exchange.bytes;
     if (rest) this.#socket.cork();
-    this.#socket.write(first);
+    this.#socket.write(first, "latin1");
     if (rest) {
       for (const piece of rest) this.#socket.write(piece);
       this.#socket.uncork();

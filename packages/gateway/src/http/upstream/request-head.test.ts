@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { post } from "../../../test/support/recording-sink.ts";
-import type { Bytes } from "../../core/pieces.ts";
+import { type Bytes, inOnePiece } from "../../core/pieces.ts";
 import { type RequestBytes, RequestHeads } from "./request-head.ts";
 
 /** The whole request, each byte a character. */
-const text = ({ first, rest }: RequestBytes): string => Buffer.concat([first, ...(rest ?? [])]).toString("latin1");
+const text = ({ first, rest }: RequestBytes): string =>
+  Buffer.concat([inOnePiece(first), ...(rest ?? [])]).toString("latin1");
 const inPieces = (...pieces: string[]): Bytes => ({
   pieces: pieces.map((piece) => Buffer.from(piece)),
   length: pieces.join("").length,
@@ -55,6 +56,9 @@ describe("a request's head", () => {
         Buffer.from("abc"),
         Buffer.alloc(3_900, 97),
         Buffer.alloc(9_000, 98),
+        "",
+        "\xc3\xa9",
+        "a".repeat(3_900),
         inPieces("ab", "c"),
         inPieces("a", "b".repeat(9_000), "c"),
       ),
@@ -92,6 +96,13 @@ describe("a request's head", () => {
 
   it.each([0, 1, 9, 10, 99, 100, 1_000, 40_960, 1_234_567])("tells the length %d", (length) => {
     expect(write({ body: Buffer.alloc(length) })).toContain(`\r\ncontent-length: ${length}\r\n\r\n`);
+  });
+
+  it.each(["", "{}", "\xc3\xa9", "a".repeat(5_000)])("is the same with its body as text", (body) => {
+    const heads = new RequestHeads("api:8080");
+    const written = heads.write(post(1, { body, headers: ["x-a", "\xe0"] }));
+    expect(typeof written.first).toBe("string");
+    expect(text(written)).toBe(write({ body: Buffer.from(body, "latin1"), headers: ["x-a", "\xe0"] }));
   });
 
   it.each([

@@ -17,8 +17,8 @@ const JOIN_BYTES_MAX = 4 * 1024;
 
 /** A request as it goes on the wire. */
 export interface RequestBytes {
-  /** Its head, and its body where it is small. */
-  first: Buffer;
+  /** Its head, and its body where it is small. Text is of Latin-1: its bytes, one a character. */
+  first: Buffer | string;
   /** Pieces of the body that is not in it; null: there are none. */
   rest: readonly Buffer[] | null;
 }
@@ -32,7 +32,8 @@ export class RequestHeads {
   #lastPath = "";
   #lastTellsLength = false;
   /** What a head like the last one begins with: all that stands before the length of its body. */
-  #start = Buffer.alloc(0);
+  #start = "";
+  #startBytes = Buffer.alloc(0);
 
   /** `host` as in a URL: IPv6 in brackets, the port where it is not the scheme's own. */
   constructor(host: string) {
@@ -43,7 +44,9 @@ export class RequestHeads {
   write({ method, path, headers, body }: UpstreamRequest): RequestBytes {
     // A POST without a body says so; some servers wait for one else.
     const tellsLength = body !== null || method === "POST";
-    const start = this.#startOf(method, path, headers, tellsLength);
+    this.#takeStart(method, path, headers, tellsLength);
+    if (typeof body === "string") return { first: `${this.#start}${body.length}\r\n\r\n${body}`, rest: null };
+    const start = this.#startBytes;
     const bodyBytes = body === null ? 0 : body.length;
     const digits = tellsLength ? digitsOf(bodyBytes) : 0;
     const end = tellsLength ? "\r\n\r\n" : "\r\n";
@@ -65,17 +68,17 @@ export class RequestHeads {
   }
 
   /** A provider hands over the same list of headers for every call that forwards nothing of its client's. */
-  #startOf(method: string, path: string, headers: readonly string[], tellsLength: boolean): Buffer {
+  #takeStart(method: string, path: string, headers: readonly string[], tellsLength: boolean): void {
     const isSame = headers === this.#lastHeaders && method === this.#lastMethod && path === this.#lastPath;
-    if (isSame && tellsLength === this.#lastTellsLength) return this.#start;
+    if (isSame && tellsLength === this.#lastTellsLength) return;
     if (!path.startsWith("/") || NOT_OF_A_PATH.test(path))
       throw new Error("a path that is not percent-encoded, or does not begin with a slash");
     const lines = this.#lines(headers);
-    this.#start = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}${tellsLength ? LENGTH : ""}`, "latin1");
+    this.#start = `${method} ${path} HTTP/1.1\r\n${lines}${tellsLength ? LENGTH : ""}`;
+    this.#startBytes = Buffer.from(this.#start, "latin1");
     this.#lastMethod = method;
     this.#lastPath = path;
     this.#lastTellsLength = tellsLength;
-    return this.#start;
   }
 
   /** Each character a byte. */

@@ -140,6 +140,17 @@ describe.each(TRANSPORTS)("%s", (_name, create) => {
     expect(body).toBe("{}");
   });
 
+  it("sends a body that is text with a byte for each character", async () => {
+    const body = '{"a":"\xc3\xa9 \xff"} {}';
+    const server = await upstream(answering(OK));
+    const headers = ["x-a", "\xe0"];
+    const { heard } = send(open(), request(server.origin, { body, headers }));
+    await over(heard);
+    expect(server.received[0]).toContain("\r\nx-a: \xe0\r\n");
+    expect(server.received[0]).toContain(`\r\ncontent-length: ${body.length}\r\n`);
+    expect(server.received[0]?.endsWith(`\r\n\r\n${body}`)).toBe(true);
+  });
+
   it("sends a large body whole", async () => {
     const body = Buffer.alloc(3_000_000, 120);
     const server = await upstream((socket) => {

@@ -89,6 +89,8 @@ describe("a signature", () => {
     const pieces = ['{"model":', '"m"', "}"].map((piece) => Buffer.from(piece));
     const inPieces = { ...whole, body: { pieces, length: 13 } };
     expect(await authenticator.authenticate(inPieces)).toEqual(await authenticator.authenticate(whole));
+    const asText = { ...whole, body: '{"model":"m"}' };
+    expect(await authenticator.authenticate(asText)).toEqual(await authenticator.authenticate(whole));
     expect(await authenticator.authenticate(unsigned("/", ""))).not.toEqual(await authenticator.authenticate(whole));
   });
 });
