@@ -26,7 +26,7 @@ const MEMBER_BYTES_MIN = 5;
 export function foundMembers(raw: Buffer, { body, text, escaped }: ParsedBody): Pick<Call, "members" | "modelAt"> {
   return {
     members: isSmall(raw, text) ? null : membersOf(raw, LIMITS.jsonDepthMax, text),
-    modelAt: escaped || !Object.hasOwn(body, "model") ? null : modelPlace(raw, text),
+    modelAt: escaped || body["model"] === undefined ? null : modelPlace(raw, text),
   };
 }
 

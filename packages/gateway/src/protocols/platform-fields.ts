@@ -39,6 +39,11 @@ const TOP_LEVEL: readonly string[] = ["session_id", "cache_policy", "hedge"];
 /** Top-level request members that belong to the platform and never go upstream. */
 export const PLATFORM_MEMBERS: readonly string[] = ["gateway", ...TOP_LEVEL];
 
+/** Whether a body holds one of them, be it null. By their own names, which is faster than in a loop. */
+export function sendsPlatformMember({ gateway, session_id, cache_policy, hedge }: Fields): boolean {
+  return gateway !== undefined || session_id !== undefined || cache_policy !== undefined || hedge !== undefined;
+}
+
 /**
  * The platform fields of a request: from `gateway` in the body, else from `x-sluicegate-*` headers (the body wins),
  * some also from the top level. Throws invalid_request naming a field of the wrong type,
@@ -48,7 +53,7 @@ export function platformFields(
   body: Record<string, unknown>,
   { header, platformHeaders }: Pick<ClientRequest, "header" | "platformHeaders">,
 ): PlatformFields {
-  if (platformHeaders === false && PLATFORM_MEMBERS.every((key) => isAbsent(body[key]))) return {};
+  if (platformHeaders === false && !sendsPlatformMember(body)) return {};
   const given = body["gateway"] ?? {};
   if (!isObject(given)) throw wrongField("gateway", "an object");
   const gateway: Fields = given;

@@ -1,5 +1,5 @@
 import { type Fields, isAbsent, isObject, missingField, wordOf, wrongField } from "../field-checks.ts";
-import { checkAnswer, type MessageFacts, type Reading, readEach } from "../message-facts.ts";
+import { addCallId, checkAnswer, type MessageFacts, messagePath, type Reading, readEach } from "../message-facts.ts";
 
 /**
  * Checks `messages` and learns what they need. Throws invalid_request with the path of what is wrong, and for a tool result
@@ -20,16 +20,17 @@ export function checkSystem(system: unknown): void {
   });
 }
 
-function readMessage(message: Fields, _role: string, path: string, reading: Reading): void {
-  const content = message["content"];
-  if (isAbsent(content)) throw missingField(`${path}.content`, "a string or an array of blocks");
+function readMessage(message: Fields, _role: string, index: number, reading: Reading): void {
+  const { content } = message;
   if (typeof content === "string") return;
+  const path = messagePath(index);
+  if (isAbsent(content)) throw missingField(`${path}.content`, "a string or an array of blocks");
   if (!Array.isArray(content)) throw wrongField(`${path}.content`, "a string or an array of blocks");
   let calls = 0;
   for (let i = 0; i < content.length; i++) {
     const at = `${path}.content[${i}]`;
     const block = checkBlock(content[i], at);
-    if (typeof block["id"] === "string") reading.callIds.add(block["id"]);
+    addCallId(block["id"], reading);
     if (block["type"] === "tool_use") calls++;
     readBlock(block, at, reading);
   }

@@ -1,5 +1,5 @@
 import { type Fields, isAbsent, isObject, missingField, wrongField } from "../field-checks.ts";
-import { checkAnswer, type MessageFacts, type Reading, readEach } from "../message-facts.ts";
+import { addCallId, checkAnswer, type MessageFacts, messagePath, type Reading, readEach } from "../message-facts.ts";
 
 /**
  * Checks the `messages` array and learns what it needs. Throws invalid_request with the path of what is wrong,
@@ -9,19 +9,22 @@ export function readMessages(messages: unknown): MessageFacts {
   return readEach(messages, "system, user, assistant or tool", readMessage);
 }
 
-function readMessage(message: Fields, role: string, path: string, reading: Reading): void {
-  readContent(message, role, path, reading);
+function readMessage(message: Fields, role: string, index: number, reading: Reading): void {
+  const { content } = message;
+  if (typeof content !== "string") readContent(content, role, messagePath(index), reading);
   if (role === "assistant") {
-    readToolCalls(message, path, reading);
-    countSealed(message["reasoning_details"], reading);
+    const { tool_calls: calls, reasoning_details: details } = message;
+    if (!isAbsent(calls)) readToolCalls(calls, `${messagePath(index)}.tool_calls`, reading);
+    countSealed(details, reading);
   }
-  if (role === "tool") checkAnswer(message["tool_call_id"], `${path}.tool_call_id`, "message", reading);
+  if (role === "tool") {
+    checkAnswer(message["tool_call_id"], `${messagePath(index)}.tool_call_id`, "message", reading);
+  }
   if (role === "function") reading.holdsToolResults = true;
 }
 
-function readContent(message: Fields, role: string, path: string, facts: MessageFacts): void {
-  const content = message["content"];
-  if (typeof content === "string") return;
+/** What is no plain text. */
+function readContent(content: unknown, role: string, path: string, facts: MessageFacts): void {
   if (isAbsent(content)) {
     // An assistant turn may hold nothing but calls; providers differ on the other roles, so only absence is refused there.
     if (role === "assistant" || role === "function") return;
@@ -74,15 +77,13 @@ function countSealed(details: unknown, facts: MessageFacts): void {
   }
 }
 
-function readToolCalls(message: Fields, path: string, { needs, callIds }: Reading): void {
-  const calls = message["tool_calls"];
-  if (isAbsent(calls)) return;
-  if (!Array.isArray(calls)) throw wrongField(`${path}.tool_calls`, "an array");
-  if (calls.length > 1) needs.add("parallel_tools");
+function readToolCalls(calls: unknown, path: string, reading: Reading): void {
+  if (!Array.isArray(calls)) throw wrongField(path, "an array");
+  if (calls.length > 1) reading.needs.add("parallel_tools");
   calls.forEach((call: unknown, index) => {
-    const at = `${path}.tool_calls[${index}]`;
+    const at = `${path}[${index}]`;
     if (!isObject(call)) throw wrongField(at, "an object");
-    if (typeof call["id"] === "string") callIds.add(call["id"]);
+    addCallId(call["id"], reading);
     const named = call["function"];
     if (call["type"] === "function" && !isObject(named)) throw missingField(`${at}.function`, "{ name, arguments }");
     if (isObject(named) && typeof named["name"] !== "string") throw wrongField(`${at}.function.name`, "a string");

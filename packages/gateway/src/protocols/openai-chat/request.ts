@@ -3,20 +3,20 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers, membersIn } from "../call-members.ts";
 import {
-  checkBoolean,
-  checkInteger,
+  booleanAt,
   checkModel,
-  checkNumber,
   type Fields,
+  integerAt,
   isAbsent,
   isObject,
   missingField,
+  numberAt,
   wrongField,
 } from "../field-checks.ts";
 import { parseJsonBody } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import type { MessageFacts } from "../message-facts.ts";
-import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
+import { PLATFORM_MEMBERS, platformFields, sendsPlatformMember } from "../platform-fields.ts";
 import type { ClientRequest, Quirks, Target } from "../protocol.ts";
 import { readMessages } from "./messages.ts";
 import { strictSplice } from "./strict.ts";
@@ -41,10 +41,10 @@ export function decodeRequest(request: ClientRequest): Call {
   const alias = path.alias ?? checkModel(body);
   const facts = readMessages(body["messages"]);
   checkSampling(body);
-  const stream = checkBoolean(body, "stream");
+  const stream = booleanAt("stream", body["stream"]);
   const streamOptions = checkStreamOptions(body);
-  const maxOutputTokens = checkInteger(body, CAP_FIELDS[0]);
-  const olderCap = checkInteger(body, CAP_FIELDS[1]);
+  const maxOutputTokens = integerAt("max_completion_tokens", body["max_completion_tokens"]);
+  const olderCap = integerAt("max_tokens", body["max_tokens"]);
   const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
@@ -57,7 +57,7 @@ export function decodeRequest(request: ClientRequest): Call {
     stream,
     needs: needsOf(body, facts),
     maxOutputTokens: maxOutputTokens ?? olderCap ?? null,
-    choices: Math.max(1, checkInteger(body, "n") ?? 1),
+    choices: Math.max(1, integerAt("n", body["n"]) ?? 1),
     inputTokensEstimate: Math.max(1, Math.ceil((raw.length - facts.inlineDataChars) / BYTES_PER_TOKEN)),
     holdsToolResults: facts.holdsToolResults,
     reasons: asksForReasoning(body),
@@ -91,9 +91,11 @@ export function passRequest(call: Call, target: Target, dropped?: Set<string>): 
 export function spliceRequest(call: Call, { model, quirks }: Target, edits: Map<string, Edit>): Bytes {
   const additions: string[] = [];
   // Azure's clients may name it in the path alone.
-  if (Object.hasOwn(call.body, "model")) edits.set("model", { value: JSON.stringify(model) });
+  if (call.body["model"] !== undefined) edits.set("model", { value: JSON.stringify(model) });
   else additions.push(`"model":${JSON.stringify(model)}`);
-  for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
+  if (sendsPlatformMember(call.body)) {
+    for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
+  }
   if (call.stream) askForUsage(call, quirks, edits, additions);
   return editBody(call, edits, additions);
 }
@@ -132,9 +134,14 @@ function askForUsage(call: Call, quirks: Quirks, edits: Map<string, Edit>, addit
 
 function checkSampling(body: Fields): void {
   // Types only: which values a model takes is the provider's to say, and changes with every model.
-  for (const key of ["temperature", "top_p", "frequency_penalty", "presence_penalty"]) checkNumber(body, key);
-  for (const key of ["top_logprobs", "seed"]) checkInteger(body, key);
-  for (const key of ["logprobs", "parallel_tool_calls"]) checkBoolean(body, key);
+  numberAt("temperature", body["temperature"]);
+  numberAt("top_p", body["top_p"]);
+  numberAt("frequency_penalty", body["frequency_penalty"]);
+  numberAt("presence_penalty", body["presence_penalty"]);
+  integerAt("top_logprobs", body["top_logprobs"]);
+  integerAt("seed", body["seed"]);
+  booleanAt("logprobs", body["logprobs"]);
+  booleanAt("parallel_tool_calls", body["parallel_tool_calls"]);
   checkStop(body["stop"]);
   const format = body["response_format"];
   if (!isAbsent(format) && (!isObject(format) || typeof format["type"] !== "string")) {
@@ -172,14 +179,13 @@ export function checkStreamOptions(body: Fields): Fields | null {
   const options = body["stream_options"];
   if (isAbsent(options)) return null;
   if (!isObject(options)) throw wrongField("stream_options", "an object");
-  checkBoolean(options, "include_usage", "stream_options.include_usage");
+  booleanAt("stream_options.include_usage", options["include_usage"]);
   return options;
 }
 
 function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
   const { needs } = facts;
-  for (const tools of [body["tools"], body["functions"]])
-    if (Array.isArray(tools) && tools.length > 0) needs.add("tools");
+  if (isNonEmpty(body["tools"]) || isNonEmpty(body["functions"])) needs.add("tools");
   const modalities = body["modalities"];
   if (Array.isArray(modalities) && modalities.includes("audio")) needs.add("audio");
   const format = body["response_format"];
@@ -189,10 +195,14 @@ function needsOf(body: Fields, facts: MessageFacts): Set<Capability> {
   return needs;
 }
 
+function isNonEmpty(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
+}
+
 /** OpenRouter, Together, Fireworks and vLLM leave out some of a long conversation where they are asked to. */
 function mayBeShortened(body: Fields): boolean {
   const { transforms, plugins, context_length_exceeded_behavior: behaviour } = body;
-  if (Array.isArray(transforms) && transforms.length > 0) return true;
+  if (isNonEmpty(transforms)) return true;
   if (Array.isArray(plugins) && plugins.some((plugin) => isObject(plugin) && plugin["id"] === "context-compression"))
     return true;
   if (behaviour === "truncate") return true;
