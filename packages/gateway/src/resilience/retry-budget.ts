@@ -24,16 +24,16 @@ export class RetryBudget {
     this.#clock = clock;
   }
 
-  /** Counts one request to `deployment` (its first attempt there). */
-  request(deployment: string): void {
-    const window = this.#window(deployment);
+  /** Counts one request to `deployment` (its first attempt there), `now`, monotonic ms. */
+  request(deployment: string, now = this.#clock.monotonic()): void {
+    const window = this.#window(deployment, now);
     const { slot } = window;
     window.requests[slot] = (window.requests[slot] ?? 0) + 1;
   }
 
   /** Takes one retry out of the budget; false when `share` of the recent requests plus 3 is used up. */
   take(deployment: string, share: number): boolean {
-    const window = this.#window(deployment);
+    const window = this.#window(deployment, this.#clock.monotonic());
     const { slot } = window;
     const now = window.second[slot] ?? 0;
     let requests = 0;
@@ -53,14 +53,14 @@ export class RetryBudget {
     for (const name of this.#windows.keys()) if (!names.has(name)) this.#windows.delete(name);
   }
 
-  #window(deployment: string): Window {
+  #window(deployment: string, now: number): Window {
     let window = this.#windows.get(deployment);
     if (!window) {
       const zeros = (): number[] => new Array<number>(WINDOW_SECONDS).fill(0);
       window = { slot: 0, second: zeros(), requests: zeros(), retries: zeros() };
       this.#windows.set(deployment, window);
     }
-    const second = Math.floor(this.#clock.monotonic() / 1_000) + WINDOW_SECONDS;
+    const second = Math.floor(now / 1_000) + WINDOW_SECONDS;
     const slot = second % WINDOW_SECONDS;
     window.slot = slot;
     if (window.second[slot] !== second) {

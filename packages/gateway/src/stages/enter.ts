@@ -14,6 +14,8 @@ export interface Entered {
   grip: Pick<Grip, "permit" | "hold">;
   /** What is left of the chain's deadline, ms. */
   remainingMs: number;
+  /** When it entered, monotonic ms. */
+  at: number;
 }
 
 /** Why a deployment was passed over. */
@@ -46,12 +48,13 @@ export function enter(
   standing: Standing,
   cancel: Cancel,
 ): Entry | Promise<Entry> {
-  const remainingMs = standing.deadline - plane.clock.monotonic();
+  const now = plane.clock.monotonic();
+  const remainingMs = standing.deadline - now;
   if (remainingMs < TIME_MS_MIN || isLate(plane, work, hop)) return skip(hop, { why: "late" });
   const permit = standing.forced ? plane.health.pass(hop.health) : plane.health.permit(hop.health);
   if (!(permit instanceof Promise)) {
     if (!permit.ok) return skip(hop, permit);
-    if (hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null }, remainingMs };
+    if (hop.ceilings.length === 0) return { ok: true, grip: { permit, hold: null }, remainingMs, at: now };
   }
   return enterFull(plane, work, hop, { permit, deadline: standing.deadline }, cancel);
 }
@@ -66,7 +69,8 @@ async function enterFull(
   const permit = await asked.permit;
   if (!permit.ok) return skip(hop, permit);
   const entered = (hold: Hold | null): Entered => {
-    return { ok: true, grip: { permit, hold }, remainingMs: asked.deadline - plane.clock.monotonic() };
+    const at = plane.clock.monotonic();
+    return { ok: true, grip: { permit, hold }, remainingMs: asked.deadline - at, at };
   };
   if (cancel.cancelled || hop.ceilings.length === 0) return entered(null);
   let hold: Hold | Refusal | null = null;

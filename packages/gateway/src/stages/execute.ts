@@ -7,7 +7,7 @@ import { type NextStep, nextStep } from "../resilience/retry.ts";
 import { totalTimeoutMs } from "../resilience/timeouts.ts";
 import type { Lease } from "./admit.ts";
 import { type AttemptRecord, release } from "./attempt-record.ts";
-import { type Entered, enter, type Skipped } from "./enter.ts";
+import { type Entered, type Entry, enter, type Skipped } from "./enter.ts";
 import { finalError } from "./final-error.ts";
 import { guardsToolResults, hasMoreRoom, hedgeFor } from "./hedging.ts";
 import { nothingOpen, wholeMs } from "./nothing-open.ts";
@@ -63,10 +63,11 @@ export interface Standing {
 }
 
 /**
- * The attempt loop: enter, send, classify, again? One deadline and one attempt budget for the whole chain.
- * Throws the error the client is to see when nothing is left to try, or when the client has left.
+ * The attempt loop: enter, send, classify, again? One deadline and one attempt budget for the whole chain. Each step goes on to
+ * the next by itself: nearly every request takes the first two only, and has no loop waiting behind them.
+ * Throws the error the client is to see when nothing is left to try, or when the client has left; rejects with it later on.
  */
-export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Promise<Executed> {
+export function execute(plane: DataPlane, work: Work, cancel: Cancel): Promise<Executed> {
   const { visit, call, plan } = work;
   const standing: Standing = {
     deadline: visit.arrivedAt + totalTimeoutMs(call, plan.settings),
@@ -78,48 +79,85 @@ export async function execute(plane: DataPlane, work: Work, cancel: Cancel): Pro
     forced: false,
     overflowed: null,
   };
-  for (;;) {
-    const hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
-    if (standing.overflowed && !hasMoreRoom(call, standing.overflowed, hop.deployment)) {
-      if (!othersLeft(work, standing)) throw lastWord(plane, work, standing);
-      moveOn(plane, work, standing);
-      continue;
-    }
-    // May it be called now: in its time, by its health, within its ceilings?
-    const entering = enter(plane, work, hop, standing, cancel);
-    const entry = entering instanceof Promise ? await entering : entering;
-    if (!entry.ok) {
-      standing.skipped.push(entry.skipped);
-      if (cancel.cancelled) throw clientLeft();
-      // Waiting for a place may have taken all the time there was.
-      const isOver = standing.deadline <= plane.clock.monotonic();
-      if (!isOver && othersLeft(work, standing)) moveOn(plane, work, standing);
-      else await nothingOpen(plane, work, standing, cancel);
-      continue;
-    }
-    const first = begin(plane, work, hop, entry, standing, cancel);
-    const { startedAt } = first.attempt.meter;
-    const second = hedgeFor(plane, work, standing, cancel);
-    const raced = second
-      ? await race(plane, first, second)
-      : { record: first, outcome: await first.attempt.outcome, second: null };
-    visit.waitedMs += plane.clock.monotonic() - startedAt;
-    const { record, outcome } = raced;
-    conclude(plane, work, first, raced);
-    if (outcome.kind === "streaming") return { kind: "stream", record };
-    if (outcome.kind === "reply") {
-      const { body, facts, contentType } = outcome;
-      return { kind: "reply", record, body, facts, contentType };
-    }
-    const step = await decide(plane, work, raced, standing, cancel);
-    if (step.do === "stop") throw lastWord(plane, work, standing);
-    if (step.do === "move_on") moveOn(plane, work, standing);
-    else {
-      plane.metrics.retried();
-      const { failure } = record;
-      await pause(plane, visit, step.waitMs + (failure?.retryAfterMs ? LATE_MS : 0), cancel);
-    }
+  return goOn(plane, work, standing, cancel);
+}
+
+/** May the deployment where the request stands be called now: in its time, by its health, within its ceilings? */
+function goOn(plane: DataPlane, work: Work, standing: Standing, cancel: Cancel): Promise<Executed> {
+  const { call, plan } = work;
+  let hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
+  while (standing.overflowed && !hasMoreRoom(call, standing.overflowed, hop.deployment)) {
+    if (!othersLeft(work, standing)) throw lastWord(plane, work, standing);
+    moveOn(plane, work, standing);
+    hop = plan.hops[standing.hopIndex] ?? plan.hops[0];
   }
+  const entering = enter(plane, work, hop, standing, cancel);
+  if (entering instanceof Promise || !entering.ok) return knock(plane, work, hop, entering, standing, cancel);
+  return ask(plane, work, hop, entering, standing, cancel);
+}
+
+/** Waits for the answer of a deployment that has somebody to ask first, and goes by one that lets nobody in. */
+async function knock(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  entering: Entry | Promise<Entry>,
+  standing: Standing,
+  cancel: Cancel,
+): Promise<Executed> {
+  const entry = await entering;
+  if (entry.ok) return ask(plane, work, hop, entry, standing, cancel);
+  standing.skipped.push(entry.skipped);
+  if (cancel.cancelled) throw clientLeft();
+  // Waiting for a place may have taken all the time there was.
+  const isOver = standing.deadline <= plane.clock.monotonic();
+  if (!isOver && othersLeft(work, standing)) moveOn(plane, work, standing);
+  else await nothingOpen(plane, work, standing, cancel);
+  return goOn(plane, work, standing, cancel);
+}
+
+/** Calls the deployment, and another one beside it where the route hedges, and passes on what they answer. */
+function ask(
+  plane: DataPlane,
+  work: Work,
+  hop: Hop,
+  entered: Entered,
+  standing: Standing,
+  cancel: Cancel,
+): Promise<Executed> {
+  const first = begin(plane, work, hop, entered, standing, cancel);
+  const { startedAt } = first.attempt.meter;
+  const second = hedgeFor(plane, work, standing, cancel);
+  const over = (raced: Raced): Executed | Promise<Executed> => {
+    work.visit.waitedMs += plane.clock.monotonic() - startedAt;
+    conclude(plane, work, first, raced);
+    const { record, outcome } = raced;
+    if (outcome.kind === "streaming") return { kind: "stream", record };
+    if (outcome.kind === "failed") return again(plane, work, raced, standing, cancel);
+    const { body, facts, contentType } = outcome;
+    return { kind: "reply", record, body, facts, contentType };
+  };
+  if (second) return race(plane, first, second).then(over);
+  return first.attempt.outcome.then((outcome) => over({ record: first, outcome, second: null }));
+}
+
+/** After a failure: once more here, elsewhere, or not at all. */
+async function again(
+  plane: DataPlane,
+  work: Work,
+  raced: Raced,
+  standing: Standing,
+  cancel: Cancel,
+): Promise<Executed> {
+  const step = await decide(plane, work, raced, standing, cancel);
+  if (step.do === "stop") throw lastWord(plane, work, standing);
+  if (step.do === "move_on") moveOn(plane, work, standing);
+  else {
+    plane.metrics.retried();
+    const { failure } = raced.record;
+    await pause(plane, work.visit, step.waitMs + (failure?.retryAfterMs ? LATE_MS : 0), cancel);
+  }
+  return goOn(plane, work, standing, cancel);
 }
 
 /** One call to one deployment. */
@@ -127,12 +165,12 @@ function begin(
   plane: DataPlane,
   work: Work,
   hop: Hop,
-  { grip, remainingMs }: Entered,
+  { grip, remainingMs, at }: Entered,
   standing: Standing,
   cancel: Cancel,
 ): AttemptRecord {
   const retry = standing.attemptsHere > 0;
-  if (!retry) plane.retryBudget.request(hop.health);
+  if (!retry) plane.retryBudget.request(hop.health, at);
   standing.attemptsHere++;
   return startAttempt(plane, work, hop, { retry, hedge: false, grip, remainingMs }, cancel);
 }
