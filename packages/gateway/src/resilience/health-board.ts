@@ -87,8 +87,8 @@ export class HealthBoard {
   }
 
   /** Whether a key is well beyond doubt, by a look: true says that `read` finds nothing wrong, over whatever window. */
-  isWell(key: string): boolean {
-    return this.#keys.get(key)?.isWell(this.#clock.monotonic()) ?? true;
+  isWell(key: string, now = this.#clock.monotonic()): boolean {
+    return this.#keys.get(key)?.isWell(now) ?? true;
   }
 
   /** How long 95 of 100 wait for the first output of a stream, or a whole answer, ms; null: not known. */

@@ -34,8 +34,7 @@ export function admit(plane: DataPlane, visit: Visit, caller: Caller, call: Call
     throw new GatewayError("overloaded", "the ledger's spool is full; come back in a while", { retryAfterMs: 5_000 });
   }
   const row = requestRow(visit, { caller, call, plan });
-  const [first] = plan.hops;
-  const written = plane.ledger.admit({ row, attempt: abandonedAttempt(first, call, visit.startedAt) });
+  const written = plane.ledger.admit({ row, attempt: abandonedAttempt(plan.hops[0], call, visit.startedAt) });
   return { lease: { row, attempts: [] }, written };
 }
 

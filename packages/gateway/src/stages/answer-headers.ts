@@ -42,9 +42,12 @@ export function idHeaders(visit: Visit): string[] {
   return own === undefined ? [HEADERS.requestId, requestId] : [HEADERS.requestId, requestId, own, requestId];
 }
 
-/** All `x-sluicegate-*` headers of a served answer, flat. */
-export function servedHeaders(served: Served): string[] {
-  const headers = [...idHeaders(served.visit), HEADERS.cache, "bypass"];
+/** All `x-sluicegate-*` headers of a served answer, flat; put behind `headers`, where those are given. */
+export function servedHeaders(served: Served, headers: string[] = []): string[] {
+  const { requestId, protocol } = served.visit;
+  headers.push(HEADERS.requestId, requestId);
+  if (protocol.requestIdHeader !== undefined) headers.push(protocol.requestIdHeader, requestId);
+  headers.push(HEADERS.cache, "bypass");
   if (served.expose === "minimal") return headers;
   const { deployment, dropped } = served;
   const names = servedNames(deployment, served.alias, served.model);

@@ -40,9 +40,10 @@ export function plan(plane: DataPlane, planning: Planning, cancel: Cancel): Plan
 }
 
 /** Nothing is wrong with any of them. One alone is not asked how it is. */
-function areWell({ health }: DataPlane, hops: readonly Hop[]): boolean {
+function areWell({ health, clock }: DataPlane, hops: readonly Hop[]): boolean {
   if (hops.length < 2) return true;
-  for (const hop of hops) if (!health.isWell(hop.health)) return false;
+  const now = clock.monotonic();
+  for (const hop of hops) if (!health.isWell(hop.health, now)) return false;
   return true;
 }
 

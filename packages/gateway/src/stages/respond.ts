@@ -49,7 +49,8 @@ export function respond(
     const contentType = contentTypeOf(protocol, executed);
     const decorated = answering.metadata && (contentType === JSON_TYPE || IS_JSON.test(contentType));
     const shown = decorated ? protocol.decorateReply(body, metadataText(served)) : null;
-    exchange.respond(200, ["content-type", contentType, ...servedHeaders(served)], shown ?? body, "latin1");
+    const headers = servedHeaders(served, ["content-type", contentType]);
+    exchange.respond(200, headers, shown ?? body, "latin1");
     return null;
   }
   if (!client) throw new Error("a stream came back for a call that asked for none");

@@ -114,6 +114,7 @@ function planningOf(runtime: Runtime, key: KeyEntry, { body, dialect, draw }: Re
 function planeOf(health: Record<string, HealthFacts>): DataPlane {
   const read = (name: string): HealthFacts => health[name] ?? UNKNOWN_HEALTH;
   return {
+    clock: new VirtualClock(),
     health: { read, isWell: (name: string) => isAtEase({ health: read(name) }) },
     metrics: { shadowed() {} },
     flags: { read: () => ({}) },
