@@ -30,6 +30,15 @@ export interface Hop {
   health: string;
   /** What its calls are held to. */
   ceilings: readonly Ceiling[];
+  /** With what the ids of its answers were last dressed: the plans of a tenant have the same hops again. */
+  tokens?: Tokens;
+}
+
+/** Opaque names for a tenant's ids to find their way back by. */
+export interface Tokens {
+  tenant: string;
+  deployment: string;
+  account: string;
 }
 
 /** Where a call goes: ordered deployments, and why those and not others. */

@@ -1,5 +1,7 @@
+import type { Call } from "../core/call.ts";
 import type { Cancel } from "../core/cancel.ts";
 import { accountToken } from "../protocols/account-token.ts";
+import type { Dresser, Protocol } from "../protocols/protocol.ts";
 import { translateReply, writerFor } from "../protocols/translate.ts";
 import { attemptTimeouts, fullHopMs } from "../resilience/timeouts.ts";
 import { Attempt } from "./attempt.ts";
@@ -7,7 +9,7 @@ import type { AttemptRecord, Grip } from "./attempt-record.ts";
 import { giveBack } from "./enter.ts";
 import type { Work } from "./execute.ts";
 import type { DataPlane } from "./plane.ts";
-import { deploymentToken, type Hop } from "./route.ts";
+import { deploymentToken, type Hop, type Tokens } from "./route.ts";
 
 /** What sets one attempt apart from the others of its request. */
 export interface Start {
@@ -51,10 +53,7 @@ function send(
     model: deployment.model,
   };
   const writer = crossing && call.stream ? writerFor(client, shown) : null;
-  const dresser = crossing
-    ? null
-    : (client.dress?.(call, deploymentToken(deployment, work.lease.row.tenant), accountToken(deployment.provider)) ??
-      null);
+  const dresser = dresserFor(client, call, hop, work.lease.row.tenant);
   const timeouts = attemptTimeouts(call, deployment, plan.settings, remainingMs);
   // Last: what it counts as a call on its way is only taken back by an attempt.
   const asked = { call, protocol, deployment, crossing, pool, header: work.header };
@@ -96,4 +95,18 @@ function send(
   };
   work.lease.attempts.push(record);
   return record;
+}
+
+/** What dresses an answer that goes on in its own dialect; null: nothing has to. */
+function dresserFor(client: Protocol, call: Call, hop: Hop, tenant: string): Dresser | null {
+  if (hop.crossing || !client.dress) return null;
+  const { deployment } = hop;
+  // Each is a hash; the next request of the tenant is likely to come to the same hop.
+  if (hop.tokens?.tenant !== tenant) hop.tokens = tokensFor(deployment, tenant);
+  return client.dress(call, hop.tokens.deployment, hop.tokens.account);
+}
+
+function tokensFor(deployment: Hop["deployment"], tenant: string): Tokens {
+  const account = accountToken(deployment.provider);
+  return { tenant, deployment: deploymentToken(deployment, tenant), account };
 }
