@@ -215,7 +215,8 @@ describe.each(CLIENTS)("a %s client", (client) => {
       expect(response.status, what).toBe(200);
       expect(response.headers.get("x-sluicegate-fallback-depth"), what).toBe("1");
       expect([text, ...response.headers.values()].join("\n")).not.toContain(LEAK);
-      expect(text).not.toContain("987");
+      // As a number: an id or a time may have these digits in it.
+      expect(text).not.toMatch(/\b987\b/);
       const reply = DIALECTS[client].read(Buffer.from(text), true);
       expect(reply.choices[0]?.text, what).toBe("good");
       expect(reply.usage, what).toMatchObject({ input_tokens: 7, output_tokens: 3 });
