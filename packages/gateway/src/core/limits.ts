@@ -16,6 +16,8 @@ export const LIMITS = {
   /** All request headers together. */
   headerBytesMax: 64 * KIB,
   headerCountMax: 200,
+  /** Names of answers' headers whose last line is kept. */
+  answerHeaderNamesMax: 256,
   /** Nesting of a JSON request body, and its top-level members: each costs an object on top of its bytes. */
   jsonDepthMax: 100,
   jsonMembersMax: 250_000,

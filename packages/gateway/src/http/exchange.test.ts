@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AnswerHeads } from "./answer-heads.ts";
 import { HttpExchange } from "./exchange.ts";
 import { TickBatch } from "./tick-batch.ts";
 
@@ -12,8 +13,8 @@ let act: (exchange: HttpExchange, response: ServerResponse) => void = () => {};
 let server: Server;
 
 beforeAll(async () => {
-  const batch = new TickBatch();
-  server = createServer((request, response) => act(new HttpExchange(request, response, batch), response));
+  const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000) };
+  server = createServer((request, response) => act(new HttpExchange(request, response, parts), response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });

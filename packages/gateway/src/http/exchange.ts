@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { AnswerHeads } from "./answer-heads.ts";
 import { type BodySink, ServerRequest } from "./server-request.ts";
 import type { TickBatch } from "./tick-batch.ts";
+import { WholeResponse } from "./whole-response.ts";
 
 /** One client request and the way back to the client, as the data plane sees it. A simulation puts its own in its place. */
 export interface Exchange {
@@ -61,6 +63,12 @@ const FRAMING_BYTES_MAX = 12;
 /** What ends a body in chunks (RFC 9112, 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
+/** What the exchanges of a server have in common. */
+export interface ExchangeParts {
+  batch: TickBatch;
+  heads: AnswerHeads;
+}
+
 /** The exchange of a node:http server. Knows HTTP and nothing of gateways. */
 export class HttpExchange implements Exchange {
   readonly request: IncomingMessage & RequestBody;
@@ -76,11 +84,11 @@ export class HttpExchange implements Exchange {
   /** The head of a stream in chunks has gone out, with its first piece: what follows needs nothing more of node's. */
   #flows = false;
 
-  readonly #batch: TickBatch;
+  readonly #parts: ExchangeParts;
 
   /** `awaitsContinue`: the client has sent `expect: 100-continue` and keeps its body until it is told to go on. */
-  constructor(request: IncomingMessage, response: ServerResponse, batch: TickBatch, awaitsContinue = false) {
-    this.#batch = batch;
+  constructor(request: IncomingMessage, response: ServerResponse, parts: ExchangeParts, awaitsContinue = false) {
+    this.#parts = parts;
     this.#awaitsContinue = awaitsContinue;
     this.request = request;
     this.response = response;
@@ -117,7 +125,7 @@ export class HttpExchange implements Exchange {
   }
 
   later(act: () => void): void {
-    this.#batch.add(act);
+    this.#parts.batch.add(act);
   }
 
   get headSent(): boolean {
@@ -130,23 +138,46 @@ export class HttpExchange implements Exchange {
     // What is short goes out as text with its head: there is no need to make bytes of it before.
     const asIs = typeof body !== "string" || (encoding === "latin1" && body.length <= JOIN_BYTES_MAX);
     const bytes = asIs ? body : Buffer.from(body, encoding);
+    const leavesNothing = this.#leavesNothing();
+    if (leavesNothing && this.#respondWhole(status, headers, bytes)) return;
     const all = [...headers, "content-length", String(bytes.length)];
     const shown = this.method === "HEAD" ? undefined : bytes;
-    if (this.#leavesNothing()) {
+    if (leavesNothing) {
       // Headers that node refuses throw here, where the request can still be answered otherwise; nothing is sent yet.
       response.writeHead(status, all);
-      this.#batch.add(() => {
-        if (response.destroyed) return;
-        if (typeof shown === "string") this.#writeText(shown);
-        else if (shown && shown.length <= JOIN_BYTES_MAX) this.#writeText(shown.toString("latin1"));
-        else if (shown) response.write(shown);
-        response.end();
-      });
+      this.#parts.batch.add(() => this.#endWith(shown));
       return;
     }
     response.writeHead(status, [...all, "connection", "close"]);
     if (shown) response.write(shown, "latin1");
     this.#endLater();
+  }
+
+  /** What most answers are: short, and not their connection's last. False: it is not, or its head is not like most. */
+  #respondWhole(status: number, headers: readonly string[], body: Buffer | string): boolean {
+    const { response } = this;
+    if (!(response instanceof WholeResponse) || !response.shouldKeepAlive || this.#awaitsContinue) return false;
+    if (this.method === "HEAD" || body.length > JOIN_BYTES_MAX) return false;
+    const head = this.#parts.heads.head(status, headers, body.length);
+    if (head === null) return false;
+    response.commit();
+    this.#parts.batch.add(() => {
+      if (response.destroyed) return;
+      if (response.writeWhole(head + (typeof body === "string" ? body : body.toString("latin1")))) return;
+      response.writeHead(status, [...headers, "content-length", String(body.length)]);
+      this.#endWith(body);
+    });
+    return true;
+  }
+
+  /** Sends the head that node holds back, with the whole body. */
+  #endWith(body: Buffer | string | undefined): void {
+    const { response } = this;
+    if (response.destroyed) return;
+    if (typeof body === "string") this.#writeText(body);
+    else if (body && body.length <= JOIN_BYTES_MAX) this.#writeText(body.toString("latin1"));
+    else if (body) response.write(body);
+    response.end();
   }
 
   /**

@@ -8,6 +8,7 @@ import { postHead, type RawClient, rawClient } from "../../test/support/raw-clie
 import { until } from "../../test/support/until.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
+import { AnswerHeads } from "./answer-heads.ts";
 import { readBody } from "./body.ts";
 import { HttpExchange } from "./exchange.ts";
 import { ServerRequest } from "./server-request.ts";
@@ -29,15 +30,15 @@ describe.each([
   const clients: RawClient[] = [];
 
   beforeAll(async () => {
-    const batch = new TickBatch();
+    const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000) };
     const take = (exchange: HttpExchange): void => {
       exchanges.push(exchange);
       act(exchange);
     };
     server = createServer({ IncomingMessage: kind }, (request, response) =>
-      take(new HttpExchange(request, response, batch)),
+      take(new HttpExchange(request, response, parts)),
     );
-    server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, batch, true)));
+    server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, parts, true)));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
   });

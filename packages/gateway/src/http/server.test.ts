@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { readBody } from "./body.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, HttpExchange } from "./exchange.ts";
 import { createHttpServer, type HttpServer } from "./server.ts";
 
 interface Served {
@@ -425,6 +425,17 @@ describe("what is not quite HTTP", () => {
     const served = await serve(() => {}, 50);
     const one = await client(served, "GET / HTTP/1.1\r\nhost:");
     expect(await answersOf(one)).toMatchObject([{ status: 408 }]);
+  });
+
+  it("behind a request whose answer is about to go says nothing", async () => {
+    const served = await serve((exchange) => {
+      exchange.respond(200, [], "x");
+      const { request } = exchange as HttpExchange;
+      served.server.node.emit("clientError", new Error("no HTTP"), request.socket);
+    });
+    const one = await client(served, get());
+    await one.closed();
+    expect(one.received()).toHaveLength(0);
   });
 
   it("behind a request whose answer is under way never speaks into it", async () => {

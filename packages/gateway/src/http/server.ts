@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
-import { HttpExchange } from "./exchange.ts";
+import { AnswerHeads } from "./answer-heads.ts";
+import { type ExchangeParts, HttpExchange } from "./exchange.ts";
 import { ServerRequest } from "./server-request.ts";
 import { TickBatch } from "./tick-batch.ts";
+import { WholeResponse } from "./whole-response.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
 export type UnparsedAnswer = (kind: "bad_request" | "headers_too_large" | "timeout") => {
@@ -29,6 +31,7 @@ export function createHttpServer(
 ): HttpServer {
   const server = createServer({
     IncomingMessage: ServerRequest,
+    ServerResponse: WholeResponse,
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: waits.clientHeadersMs,
     // The body has its own deadline, with an answer in the client's dialect.
@@ -63,9 +66,9 @@ export function createHttpServer(
     const { status, body } = unparsed(fault);
     exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
   };
-  const batch = new TickBatch();
-  server.on("request", (request, response) => take(new HttpExchange(request, response, batch)));
-  server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, batch, true)));
+  const parts: ExchangeParts = { batch: new TickBatch(), heads: new AnswerHeads(server.keepAliveTimeout) };
+  server.on("request", (request, response) => take(new HttpExchange(request, response, parts)));
+  server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, parts, true)));
   const lingering = new WeakSet<Socket>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     // What a client goes on sending after it was told off.
