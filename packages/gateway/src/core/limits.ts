@@ -16,6 +16,8 @@ export const LIMITS = {
   /** All request headers together. */
   headerBytesMax: 64 * KIB,
   headerCountMax: 200,
+  /** Names of clients' headers are kept for the next request, up to this length. */
+  headerNameCharsKept: 64,
   /** Names of answers' headers whose last line is kept. */
   answerHeaderNamesMax: 256,
   /** Nesting of a JSON request body, and its top-level members: each costs an object on top of its bytes. */

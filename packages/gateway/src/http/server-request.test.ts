@@ -11,7 +11,7 @@ import { GatewayError } from "../core/errors.ts";
 import { AnswerHeads } from "./answer-heads.ts";
 import { readBody } from "./body.ts";
 import { HttpExchange } from "./exchange.ts";
-import { ServerRequest } from "./server-request.ts";
+import { ServerRequest, serverRequests } from "./server-request.ts";
 import { TickBatch } from "./tick-batch.ts";
 
 const CHUNKED = { "transfer-encoding": "chunked" };
@@ -21,7 +21,7 @@ const code = (error: unknown): string => (error instanceof GatewayError ? error.
 
 /** A body past the stream is held against one through it: the same server, but for the class of its requests. */
 describe.each([
-  ["past the stream", ServerRequest],
+  ["past the stream", serverRequests()],
   ["through the stream", IncomingMessage],
 ])("a body %s", (_name, kind) => {
   let act: (exchange: HttpExchange) => void = () => {};

@@ -1,4 +1,5 @@
-import { IncomingMessage } from "node:http";
+import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { RequestHeaders } from "./request-headers.ts";
 
 /** Who takes a request's body, piece by piece. After `end` or `error` nothing more is told. */
 export interface BodySink {
@@ -19,8 +20,20 @@ export class ServerRequest extends IncomingMessage {
   /** The body went to its sink whole: the stream, which never saw it, has nothing to end. */
   #over = false;
 
+  #headers: IncomingHttpHeaders | null = null;
+
   static {
-    // TypeScript has it for a property, which no accessor may take the place of.
+    // TypeScript has them for properties, which no accessor may take the place of.
+    Object.defineProperty(ServerRequest.prototype, "headers", {
+      configurable: true,
+      get(this: ServerRequest): IncomingHttpHeaders {
+        this.#headers ??= this.readHeaders();
+        return this.#headers;
+      },
+      set(this: ServerRequest, headers: IncomingHttpHeaders) {
+        this.#headers = headers;
+      },
+    });
     Object.defineProperty(ServerRequest.prototype, "readableEnded", {
       configurable: true,
       get(this: ServerRequest): boolean {
@@ -70,4 +83,18 @@ export class ServerRequest extends IncomingMessage {
     super._destroy(error, callback);
     sink?.error();
   }
+
+  protected readHeaders(): IncomingHttpHeaders {
+    return Reflect.get(IncomingMessage.prototype, "headers", this);
+  }
+}
+
+/** The class of a server's requests: they share what reads their headers. */
+export function serverRequests(): typeof ServerRequest {
+  const headers = new RequestHeaders();
+  return class extends ServerRequest {
+    protected override readHeaders(): IncomingHttpHeaders {
+      return headers.read(this.rawHeaders);
+    }
+  };
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
 import { AnswerHeads } from "./answer-heads.ts";
 import { type ExchangeParts, HttpExchange } from "./exchange.ts";
-import { ServerRequest } from "./server-request.ts";
+import { serverRequests } from "./server-request.ts";
 import { TickBatch } from "./tick-batch.ts";
 import { WholeResponse } from "./whole-response.ts";
 
@@ -30,7 +30,7 @@ export function createHttpServer(
   waits: Waits = LIMITS,
 ): HttpServer {
   const server = createServer({
-    IncomingMessage: ServerRequest,
+    IncomingMessage: serverRequests(),
     ServerResponse: WholeResponse,
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: waits.clientHeadersMs,
