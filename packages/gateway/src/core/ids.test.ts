@@ -36,7 +36,8 @@ it("is written digit by digit in base 32", () => {
       for (let rest = BigInt(at); digits.length < 10; rest >>= 5n) digits.unshift(Number(rest & 31n));
       for (const byte of bytes) digits.push(byte % 32);
       const text = digits.map((digit) => letters[digit]).join("");
-      expect(idAt("x", at, { bytes: () => bytes, float: () => 0 })).toBe(`x_${text}`);
+      for (const prefix of ["req", "", "x", "gw", "flags", "übe"])
+        expect(idAt(prefix, at, { bytes: () => bytes, float: () => 0 })).toBe(`${prefix}_${text}`);
     }),
   );
 });

@@ -5,6 +5,8 @@ const BASE32 = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz");
 /** Half of the ten characters of time: of so many a number is still a small integer, which is far cheaper to take apart. */
 const HALF = 32 ** 5;
 const RANDOM_CHARS = 16;
+const PREFIX_CHARS = 3;
+const UNDERSCORE = 95;
 
 /** A new id `<prefix>_` + 10 characters of time + 16 random ones; ids sort by the millisecond they were made in. */
 export function newId(prefix: string, clock: Clock, random: Random): string {
@@ -13,22 +15,16 @@ export function newId(prefix: string, clock: Clock, random: Random): string {
 
 /** The same for a moment (epoch ms) that has just been looked at. */
 export function idAt(prefix: string, atMs: number, random: Random): string {
-  return `${prefix}_${requestIdAt(atMs, random).slice(REQUEST_PREFIX_CHARS)}`;
-}
-
-const REQUEST_PREFIX_CHARS = "req_".length;
-
-/** A request's, `req_…`, in one piece from the start: every request compares, writes and looks up its own several times. */
-export function requestIdAt(atMs: number, random: Random): string {
   const low = atMs % HALF;
   const high = (atMs - low) / HALF;
   const b = random.bytes(RANDOM_CHARS);
-  // All at once: no buffer is made only to be read.
-  return String.fromCharCode(
-    0x72,
-    0x65,
-    0x71,
-    0x5f,
+  // All at once, with the three letters that most prefixes have: no buffer is made only to be read, and the text is one piece,
+  // which whoever looks into it would have to make of two.
+  const text = String.fromCharCode(
+    prefix.charCodeAt(0),
+    prefix.charCodeAt(1),
+    prefix.charCodeAt(2),
+    UNDERSCORE,
     letter(high >>> 20),
     letter(high >>> 15),
     letter(high >>> 10),
@@ -56,6 +52,7 @@ export function requestIdAt(atMs: number, random: Random): string {
     letter(b[14]),
     letter(b[15]),
   );
+  return prefix.length === PREFIX_CHARS ? text : `${prefix}${text.slice(PREFIX_CHARS)}`;
 }
 
 /** The letter of the lowest five bits. */

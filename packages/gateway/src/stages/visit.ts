@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { requestIdAt } from "../core/ids.ts";
+import { idAt } from "../core/ids.ts";
 import type { Random } from "../core/random.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Protocol } from "../protocols/protocol.ts";
@@ -21,7 +21,7 @@ export interface Visit {
 export function openVisit(clock: Clock, random: Random, exchange: Exchange, protocol: Protocol): Visit {
   const startedAt = clock.now();
   return {
-    requestId: requestIdAt(startedAt, random),
+    requestId: idAt("req", startedAt, random),
     clientRequestId: (exchange.header("x-request-id") ?? exchange.header("x-client-request-id"))?.slice(0, 128) ?? null,
     protocol,
     startedAt,
