@@ -10,6 +10,15 @@ it("puts strings, numbers and times as JSON.stringify does", () => {
   );
   fc.assert(fc.property(characters, (text) => void expect(quotedText(text)).toBe(JSON.stringify(text))));
   const numbers = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double(), fc.constantFrom(-0, 1e21, 1e-7));
+  const draws = fc.nat({ max: 1e9 }).map((billionths) => billionths / 1e9);
+  const moments = fc.integer({ min: 2 ** 31 - 5, max: 2 ** 42 });
+  const around = fc.tuple(fc.constantFrom(0.1, 1, 2 ** 31, 1e15, 1_796_047_000_000), fc.integer({ min: -3, max: 3 }));
+  const edges = around.map(([edge, steps]) => edge + (steps * edge) / (edge < 2 ? 1e9 : edge));
+  for (const some of [draws, moments, edges])
+    fc.assert(
+      fc.property(some, (value) => void expect(numberText(value)).toBe(JSON.stringify(value))),
+      { numRuns: 1_000 },
+    );
   fc.assert(fc.property(numbers, (value) => void expect(numberText(value)).toBe(JSON.stringify(value))));
   const times = fc.oneof(
     numbers,

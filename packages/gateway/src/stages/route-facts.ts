@@ -11,6 +11,9 @@ import { deploymentOf } from "./route.ts";
 /** Bytes a token takes in the estimate of a call (`Call.inputTokensEstimate`). */
 const BYTES_PER_TOKEN = 4;
 
+/** How finely the random number is told: it stands on every row, and more digits than these decide nothing. */
+const DRAWS = 1e9;
+
 /** What of a decision is neither the request's nor the config's. */
 export interface Moment {
   /** Epoch ms. */
@@ -31,7 +34,7 @@ export function routeFacts(runtime: Runtime, { key, tenant }: Caller, call: Call
     dialect: call.dialect,
     input_tokens: call.inputTokensEstimate,
     tenant: tenant.name,
-    draw,
+    draw: Math.min(Math.round(draw * DRAWS), DRAWS - 1) / DRAWS,
   };
   if (call.stream) facts.stream = true;
   if (call.needs.size > 0) facts.needs = [...call.needs];
