@@ -110,4 +110,12 @@ export interface ReplyFacts {
   finishReason: FinishReason | null;
   /** Characters of output, for an estimate where usage is missing. */
   outputChars: number;
+  /** The answer as text, where its reader had to make it and what it is shown with can have use of it. */
+  ascii?: AsciiBody | null;
+}
+
+/** A body that is all ASCII, as text: a character a byte. */
+export interface AsciiBody {
+  readonly body: Buffer;
+  readonly text: string;
 }

@@ -2,6 +2,7 @@ import { ERROR_CODES } from "@sluicegate/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CODES, type ErrorDetails, GatewayError } from "../core/errors.ts";
+import { utf8AsLatin1 } from "../core/latin1-text.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "./openai-answer.ts";
 
 function encode(code: (typeof ERROR_CODES)[number], details: ErrorDetails = {}) {
@@ -124,7 +125,8 @@ describe("gateway_metadata", () => {
   const metadata = { request_id: "req_1", cost_usd: 0.5, model: "modèle €" };
 
   function decorated(body: string): string {
-    return Buffer.from(decorateOpenAiReply(Buffer.from(body), JSON.stringify(metadata)), "latin1").toString();
+    const out = decorateOpenAiReply(utf8AsLatin1(body), utf8AsLatin1(JSON.stringify(metadata)));
+    return Buffer.from(out, "latin1").toString();
   }
 
   it("is the last member, and every other byte stays", () => {
@@ -153,7 +155,7 @@ describe("gateway_metadata", () => {
   });
 
   it("reads no large answer", () => {
-    const body = Buffer.from(`{"a":"${"x".repeat(16 * 1024 * 1024)}"}`);
+    const body = `{"a":"${"x".repeat(16 * 1024 * 1024)}"}`;
     for (let i = 0; i < 10; i++) decorateOpenAiReply(body, JSON.stringify(metadata));
   });
 });

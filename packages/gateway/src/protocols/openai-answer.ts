@@ -49,22 +49,14 @@ function upstreamEvent({ details }: GatewayError): string | null {
   return upstream && isObject(replyObject(upstream.body)?.["error"]) ? upstream.body.toString("utf8") : null;
 }
 
-/**
- * The JSON answer with `gateway_metadata`, which is JSON, as the last member, as text of Latin-1: its bytes, one a character.
- * `body` is a JSON object.
- */
-export function decorateOpenAiReply(body: Buffer, metadata: string): string {
+/** The JSON answer with `gateway_metadata`, which is JSON, as the last member; all of it text of Latin-1. `body` is a JSON object. */
+export function decorateOpenAiReply(body: string, metadata: string): string {
   let end = body.length - 1;
-  while (end > 0 && body[end] !== CLOSE_BRACE) end--;
+  while (end > 0 && body.charCodeAt(end) !== CLOSE_BRACE) end--;
   let before = end - 1;
-  while ((body[before] ?? 0) <= SPACE && before > 0) before--;
-  const member = latin1Of(`${body[before] === OPEN_BRACE ? "" : ","}"gateway_metadata":${metadata}`);
-  return body.toString("latin1", 0, end) + member + body.toString("latin1", end);
-}
-
-/** The bytes of text as UTF-8, one a character: those of ASCII are as they were. */
-function latin1Of(text: string): string {
-  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");
+  while (before > 0 && body.charCodeAt(before) <= SPACE) before--;
+  const comma = body.charCodeAt(before) === OPEN_BRACE ? "" : ",";
+  return `${body.slice(0, end)}${comma}"gateway_metadata":${metadata}${body.slice(end)}`;
 }
 
 function errorBody(error: GatewayError, requestId: string): ErrorBody {

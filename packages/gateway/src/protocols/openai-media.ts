@@ -4,14 +4,7 @@ import { holdsError, statusNamed } from "./error-facts.ts";
 import { type Fields, isObject } from "./field-checks.ts";
 import { decorateOpenAiReply, encodeOpenAiError, encodeOpenAiStreamError } from "./openai-answer.ts";
 import { classifyFailure } from "./openai-error.ts";
-import {
-  EVENT_STREAM,
-  type FailedReply,
-  type Protocol,
-  replyObject,
-  type StreamReader,
-  tokenCount,
-} from "./protocol.ts";
+import { EVENT_STREAM, type FailedReply, objectIn, type Protocol, type StreamReader, tokenCount } from "./protocol.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -24,7 +17,7 @@ export const OPENAI_MEDIA = {
   terminator: NOTHING,
   // There is no event that a client would take metadata from: the headers say it.
   endWithMetadata: (held: Buffer | null) => held ?? NOTHING,
-  decorateReply: (body, metadata) => (replyObject(body) ? decorateOpenAiReply(body, metadata) : null),
+  decorateReply: (body, metadata) => (objectIn(body) ? decorateOpenAiReply(body, metadata) : null),
   classifyFailure,
   translation: null,
 } satisfies Partial<Protocol>;

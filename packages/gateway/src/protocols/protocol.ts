@@ -1,5 +1,6 @@
+import { isAscii } from "node:buffer";
 import type { Usage } from "@sluicegate/contract";
-import type { Call, Operation, ReplyFacts } from "../core/call.ts";
+import type { AsciiBody, Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
 import type { MeaningField } from "../core/message.ts";
 import type { Bytes } from "../core/pieces.ts";
@@ -184,10 +185,10 @@ export interface Protocol {
   /** The end of a stream with `gateway_metadata` in its last event. `held`: the upstream's own end mark, null if it had none. */
   endWithMetadata(held: Buffer | null, metadata: Metadata, call: Call): Buffer;
   /**
-   * The answer with `gateway_metadata`, here in JSON, added as the last member, as text of Latin-1: its bytes, one a
-   * character; every other byte stays. Null: it has no place for them.
+   * The answer with `gateway_metadata`, here in JSON, added as the last member; every other byte stays. Null: it has no place
+   * for them. All of it is text of Latin-1: bytes, one a character.
    */
-  decorateReply(body: Buffer, metadata: string): string | null;
+  decorateReply(body: string, metadata: string): string | null;
 
   /**
    * The same-dialect lane: the client's bytes with the model and what policy changes spliced in. What a strict upstream
@@ -275,10 +276,21 @@ export function invalidReply(message: string): FailedReply {
   };
 }
 
+/** A body as text, where it is all ASCII; null for any other. */
+export function asciiBody(body: Buffer): AsciiBody | null {
+  // One character a byte is decoded the fastest.
+  return isAscii(body) ? { body, text: body.toString("latin1") } : null;
+}
+
 /** A body as a JSON object; null for anything else. */
-export function replyObject(body: Buffer): Fields | null {
+export function replyObject(body: Buffer, ascii: AsciiBody | null = null): Fields | null {
+  return objectIn(ascii?.text ?? body.toString("utf8"));
+}
+
+/** The JSON object that a text is; null for anything else. */
+export function objectIn(text: string): Fields | null {
   try {
-    const reply: unknown = JSON.parse(body.toString("utf8"));
+    const reply: unknown = JSON.parse(text);
     return isObject(reply) ? reply : null;
   } catch {
     return null;

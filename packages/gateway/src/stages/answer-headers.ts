@@ -3,6 +3,7 @@ import type { RetirementDay } from "../config/catalogue/model-catalogue.ts";
 import type { Deployment } from "../config/snapshot.ts";
 import type { Circuit } from "../core/health.ts";
 import { msText, numberText, quotedText } from "../core/json-text.ts";
+import { utf8AsLatin1 } from "../core/latin1-text.ts";
 import { usdString } from "../core/money.ts";
 import { headerSafe, servedNames } from "./served-names.ts";
 import type { Visit } from "./visit.ts";
@@ -107,17 +108,17 @@ export function metadataOf(served: Served): Record<string, unknown> {
 /** Exact up to here: a decimal of 15 digits comes through a double unharmed. */
 const EXACT_MICRO_USD_MAX = 1e15;
 
-/** `metadataOf` as JSON text, made from what all answers of a deployment have in common. */
+/** `metadataOf` as JSON, in text of Latin-1 (a byte a character), made from what all answers of a deployment have in common. */
 export function metadataText(served: Served): string {
-  if (served.expose === "minimal") return JSON.stringify(metadataOf(served));
+  if (served.expose === "minimal") return utf8AsLatin1(JSON.stringify(metadataOf(served)));
   const { deployment, costMicroUsd: cost, variant } = served;
   const { json } = servedNames(deployment, served.alias, served.model);
-  // The id is of our own making: nothing in it needs escaping.
+  // The id is of our own making: ASCII, and nothing in it needs escaping.
   return (
     `{"request_id":"${served.visit.requestId}",${json},"cost_usd":${cost === null ? "null" : usdText(cost)}` +
     `,"latency_ms":${msText(served.latencyMs)},"cache":"bypass","cache_hit":false,"hedged":${served.hedged}` +
     `,"fallback_depth":${numberText(served.fallbackDepth)},"circuit_state":"${served.circuit}"` +
-    `,"variant":${variant === null ? "null" : quotedText(variant)}}`
+    `,"variant":${variant === null ? "null" : utf8AsLatin1(quotedText(variant))}}`
   );
 }
 

@@ -48,13 +48,18 @@ export function respond(
     if (exchange.headSent) throw new GatewayError("all_providers_failed", "the answer is no stream, and one has begun");
     const contentType = contentTypeOf(protocol, executed);
     const decorated = answering.metadata && (contentType === JSON_TYPE || IS_JSON.test(contentType));
-    const shown = decorated ? protocol.decorateReply(body, metadataText(served)) : null;
+    const shown = decorated ? protocol.decorateReply(latin1Of(executed), metadataText(served)) : null;
     const headers = servedHeaders(served, ["content-type", contentType]);
     exchange.respond(200, headers, shown ?? body, "latin1");
     return null;
   }
   if (!client) throw new Error("a stream came back for a call that asked for none");
   return stream(plane, exchange, client, executed, answering);
+}
+
+/** The answer as text of Latin-1: what its reader made of it, unless it was written anew since. */
+function latin1Of({ body, facts: { ascii } }: ExecutedReply): string {
+  return ascii?.body === body ? ascii.text : body.toString("latin1");
 }
 
 /** A translated answer is JSON in every dialect; what else an answer is, its upstream says: sound, subtitles. */

@@ -1,4 +1,5 @@
 import type { Deployment } from "../config/snapshot.ts";
+import { utf8AsLatin1 } from "../core/latin1-text.ts";
 import { LIMITS } from "../core/limits.ts";
 
 /** The names that an answer tells of who served it, fit to be sent. */
@@ -11,7 +12,7 @@ export interface ServedNames {
   deploymentHeader: string;
   providerHeader: string;
   modelHeader: string;
-  /** `"provider":…,"deployment":…,"model":…` */
+  /** `"provider":…,"deployment":…,"model":…` in text of Latin-1, a byte a character. */
   json: string;
 }
 
@@ -37,7 +38,7 @@ export function servedNames(
 }
 
 function namesOf({ name, provider }: Pick<Deployment, "name" | "provider">, alias: string, model: string): ServedNames {
-  const json = JSON.stringify({ provider, deployment: name, model }).slice(1, -1);
+  const json = utf8AsLatin1(JSON.stringify({ provider, deployment: name, model }).slice(1, -1));
   // Copies: a string that was cut from a body holds on to all of it.
   const [aliasCopy, modelCopy] = JSON.parse(JSON.stringify([alias, model])) as [string, string];
   return {

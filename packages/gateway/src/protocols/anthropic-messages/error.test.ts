@@ -133,8 +133,6 @@ describe("the protocol", () => {
     expect(anthropicMessages.endWithMetadata(anthropicMessages.terminator, { cache: "miss" }, call).toString()).toBe(
       'event: message_stop\ndata: {"type":"message_stop","gateway_metadata":{"cache":"miss"}}\n\n',
     );
-    expect(anthropicMessages.decorateReply(Buffer.from('{ "id":"m" }'), '{"a":1}')).toBe(
-      '{ "id":"m" ,"gateway_metadata":{"a":1}}',
-    );
+    expect(anthropicMessages.decorateReply('{ "id":"m" }', '{"a":1}')).toBe('{ "id":"m" ,"gateway_metadata":{"a":1}}');
   });
 });

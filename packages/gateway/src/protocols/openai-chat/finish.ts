@@ -1,26 +1,26 @@
 import type { FinishReason } from "../../core/stream-part.ts";
 
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: "stop",
-  eos: "stop",
-  eos_token: "stop",
-  stop_sequence: "stop",
-  end_turn: "stop",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  tool_calls: "tool_calls",
-  function_call: "tool_calls",
-  tool_use: "tool_calls",
-  content_filter: "content_filter",
-  error: "error",
-  insufficient_system_resource: "error",
-};
+const REASONS: ReadonlyMap<unknown, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["eos", "stop"],
+  ["eos_token", "stop"],
+  ["stop_sequence", "stop"],
+  ["end_turn", "stop"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["model_length", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["tool_use", "tool_calls"],
+  ["content_filter", "content_filter"],
+  ["error", "error"],
+  ["insufficient_system_resource", "error"],
+]);
 
 /** The canonical finish reason for the family's word; null while there is none. An unknown word is a plain stop. */
 export function finishReasonOf(word: unknown): FinishReason | null {
   if (typeof word !== "string" || word === "") return null;
-  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+  return REASONS.get(word) ?? "stop";
 }
 
 /** The status that a finish reason stands for which says that the answer failed; null for one that ends an answer. */

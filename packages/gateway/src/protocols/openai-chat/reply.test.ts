@@ -20,12 +20,18 @@ const call = { id: "a", type: "function", function: { name: "f", arguments: "{}"
 describe("a JSON answer", () => {
   it("says its model, usage and finish reason", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
-    expect(read(answer({ role: "assistant", content: "hi" }, "length", { usage }))).toEqual({
+    expect(read(answer({ role: "assistant", content: "hi" }, "length", { usage }))).toMatchObject({
       model: "m-2026",
       usage: { ...noUsage(), input_tokens: 9, output_tokens: 3 },
       finishReason: "length",
       outputChars: 0,
     });
+  });
+
+  it("goes on as the text it was read from, where that has a character for each byte", () => {
+    const body = Buffer.from(JSON.stringify(answer({ content: "hi" })));
+    expect(readReply(body, PLAIN, NOW)).toMatchObject({ ascii: { body, text: body.toString() } });
+    expect(read(answer({ content: "h\u00ed" }))).toMatchObject({ model: "m-2026", ascii: null });
   });
 
   it.each<[unknown, unknown, string | null]>([

@@ -4,13 +4,14 @@ import type { ProviderFailure } from "../../core/errors.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { classifyFailure } from "../openai-error.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { asciiBody, type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
 import { readUsage } from "./usage.ts";
 
 /** What a 200 JSON answer says; a failure for HTML, half a JSON, no choices, or an error under a 200. */
 export function readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFacts | FailedReply {
-  const reply = replyObject(body);
+  const ascii = asciiBody(body);
+  const reply = replyObject(body, ascii);
   if (!reply) return invalidReply("the answer is no JSON object");
   const report = readUsage(reply["usage"], quirks);
   const usage = report ? mergeUsage(noUsage(), report) : null;
@@ -24,6 +25,7 @@ export function readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFac
     usage,
     finishReason: finishOf(first),
     outputChars: usage ? 0 : charsOf(choices),
+    ascii,
   };
 }
 

@@ -1,3 +1,4 @@
+import { utf8AsLatin1 } from "../../core/latin1-text.ts";
 import { decorateOpenAiReply, encodeOpenAiError } from "../openai-answer.ts";
 import { EVENT_STREAM, type Metadata, type Protocol } from "../protocol.ts";
 import { toCanonical } from "./canonical.ts";
@@ -62,5 +63,7 @@ export const openaiResponses: Protocol = {
 
 /** The last event's bytes with `gateway_metadata` in its JSON; an end mark without JSON stays as it is. */
 function withMetadata(held: Buffer, metadata: Metadata): Buffer {
-  return held.includes("}") ? Buffer.from(decorateOpenAiReply(held, JSON.stringify(metadata)), "latin1") : held;
+  if (!held.includes("}")) return held;
+  const decorated = decorateOpenAiReply(held.toString("latin1"), utf8AsLatin1(JSON.stringify(metadata)));
+  return Buffer.from(decorated, "latin1");
 }

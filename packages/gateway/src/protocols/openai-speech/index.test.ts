@@ -53,8 +53,7 @@ describe("speech", () => {
   });
 
   it("is never decorated", () => {
-    const sound = Buffer.from('{"looks":"like JSON"}');
-    expect(openaiSpeech.decorateReply(sound, '{"request_id":"r"}')).toBeNull();
+    expect(openaiSpeech.decorateReply('{"looks":"like JSON"}', '{"request_id":"r"}')).toBeNull();
   });
 
   it("comes as events, too", () => {

@@ -155,9 +155,9 @@ describe("a transcript", () => {
   });
 
   it("is decorated only where it is JSON", () => {
-    const text = Buffer.from("1\n00:00:00,000 --> 00:00:01,000\n{hi}\n");
+    const text = "1\n00:00:00,000 --> 00:00:01,000\n{hi}\n";
     expect(openaiTranscription.decorateReply(text, '{"request_id":"r"}')).toBeNull();
-    const json = openaiTranscription.decorateReply(Buffer.from('{"text":"hi"}'), '{"request_id":"r"}');
+    const json = openaiTranscription.decorateReply('{"text":"hi"}', '{"request_id":"r"}');
     expect(json).toBe('{"text":"hi","gateway_metadata":{"request_id":"r"}}');
   });
 
