@@ -63,14 +63,17 @@ function divideHalfUp(total: number): MicroUsd {
   return rest * 2 >= NANO_PER_MILLION_TO_MICRO ? whole + 1 : whole;
 }
 
-const ZERO = 48;
+const MICRO = 1_000_000;
 
 /** Micro-USD as a decimal USD string without needless zeros: 1500 → "0.0015". */
 export function usdString(microUsd: MicroUsd): string {
   const sign = microUsd < 0 ? "-" : "";
-  const digits = Math.abs(microUsd).toString().padStart(7, "0");
-  const point = digits.length - 6;
-  let end = digits.length;
-  while (end > point && digits.charCodeAt(end - 1) === ZERO) end--;
-  return sign + digits.slice(0, point) + (end > point ? `.${digits.slice(point, end)}` : "");
+  const amount = Math.abs(microUsd);
+  let fraction = amount % MICRO;
+  const whole = (amount - fraction) / MICRO;
+  if (fraction === 0) return `${sign}${whole}`;
+  // A one before the digits keeps their zeros.
+  let unit = MICRO;
+  for (; fraction % 10 === 0; fraction /= 10) unit /= 10;
+  return `${sign}${whole}.${String(unit + fraction).slice(1)}`;
 }

@@ -19,6 +19,8 @@ const CLOSE_BRACE = 125;
 const MODEL_KEY = '"model';
 /** A body up to this size goes on as text. Of a larger one the pieces go on as they came: memory for a copy is what costs. */
 const TEXT_BYTES_MAX = 4 * 1024;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+const ASCII = /^[\x00-\x7f]*$/;
 /** Bytes that a member takes at least: two quotes, a colon, a value, and the comma before the next. */
 const MEMBER_BYTES_MIN = 5;
 
@@ -83,7 +85,7 @@ function spliceModel(raw: Buffer, place: ModelPlace, value: string, additions: r
   const { start, end, text } = place;
   const added = additions.length === 0 ? "" : `,${additions.join(",")}`;
   const last = added === "" ? raw.length : endOfMembers(raw);
-  if (text !== null && isAsciiText(value) && isAsciiText(added)) {
+  if (text !== null && ASCII.test(value) && (added === "" || ASCII.test(added))) {
     const begun = text.slice(0, start) + value;
     return added === "" ? begun + text.slice(end) : begun + text.slice(end, last) + added + text.slice(last);
   }
@@ -91,12 +93,6 @@ function spliceModel(raw: Buffer, place: ModelPlace, value: string, additions: r
   const pieces = [raw.subarray(0, start), Buffer.from(value), raw.subarray(end, last)];
   if (added !== "") pieces.push(Buffer.from(added), raw.subarray(last));
   return { pieces, length };
-}
-
-/** For what is so short that a call into native code, or a pattern, costs more. */
-function isAsciiText(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
-  return true;
 }
 
 /** Where the last member of a JSON object that has one ends. */

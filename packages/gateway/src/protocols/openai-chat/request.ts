@@ -1,4 +1,5 @@
 import type { Call, Capability } from "../../core/call.ts";
+import { quotedText } from "../../core/json-text.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers, membersIn } from "../call-members.ts";
@@ -91,8 +92,8 @@ export function passRequest(call: Call, target: Target, dropped?: Set<string>): 
 export function spliceRequest(call: Call, { model, quirks }: Target, edits: Map<string, Edit>): Bytes {
   const additions: string[] = [];
   // Azure's clients may name it in the path alone.
-  if (call.body["model"] !== undefined) edits.set("model", { value: JSON.stringify(model) });
-  else additions.push(`"model":${JSON.stringify(model)}`);
+  if (call.body["model"] !== undefined) edits.set("model", { value: quotedText(model) });
+  else additions.push(`"model":${quotedText(model)}`);
   if (sendsPlatformMember(call.body)) {
     for (const key of PLATFORM_MEMBERS) if (Object.hasOwn(call.body, key)) edits.set(key, null);
   }
