@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+
 /** A timer that can be called off. Calling it off twice, or after it fired, does nothing. */
 export interface Timer {
   cancel(): void;
