@@ -155,7 +155,7 @@ export function jsonProvider(parts: ProviderParts): Provider {
         path: envelope
           ? basePath + envelope.path(protocol, call, deployment)
           : behind(protocol.upstreamPath(call, model)),
-        headers: withForwarded(fixed, [...own.headers, ...(encoded?.headers ?? NONE)], config.forwardHeaders, header),
+        headers: withForwarded(fixed, both(own.headers, encoded?.headers ?? NONE), config.forwardHeaders, header),
         body: envelope?.body?.(inOnePiece(body), protocol, deployment) ?? body,
         connectTimeoutMs: deployment.timeouts.connectMs,
         pool: poolOf(pool),
@@ -229,6 +229,12 @@ function pathBehind(basePath: string, own: string, search: string): string {
   const path = (BEGINS_WITH_VERSION.test(own) ? basePath.replace(ENDS_IN_VERSION, "") : basePath) + own;
   if (search === "") return path;
   return path.includes("?") ? `${path}&${search.slice(1)}` : path + search;
+}
+
+/** The two lists in one, which is new only where both have something. */
+function both(some: readonly string[], more: readonly string[]): readonly string[] {
+  if (more.length === 0) return some;
+  return some.length === 0 ? more : [...some, ...more];
 }
 
 function withForwarded(
