@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AnswerHeads } from "./answer-heads.ts";
+import { ChunkFrames } from "./chunk-frames.ts";
 import { HttpExchange } from "./exchange.ts";
 import { TickBatch } from "./tick-batch.ts";
 
@@ -13,7 +14,7 @@ let act: (exchange: HttpExchange, response: ServerResponse) => void = () => {};
 let server: Server;
 
 beforeAll(async () => {
-  const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000) };
+  const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000), frames: new ChunkFrames() };
   server = createServer((request, response) => act(new HttpExchange(request, response, parts), response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -91,6 +92,30 @@ describe("a stream", () => {
     };
     const { bytes } = await ask("1.1");
     expect((await bytes).toString().split("\r\n\r\n").slice(1).join("|")).toBe("3\r\none\r\n3\r\ntwo\r\n0|");
+  });
+
+  it("that waits in the middle of small pieces is what was written, though none of them is kept", async () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `piece ${index}`);
+    act = (exchange, response) => {
+      const lent = Buffer.alloc(100);
+      exchange.begin(200, []);
+      exchange.write(Buffer.from("first"));
+      for (const [index, text] of texts.entries()) {
+        // Every other one stays with the socket for a while.
+        if (index % 2 === 0) response.socket?.cork();
+        const to = 3 + lent.write(text, 3);
+        if (!exchange.pass(lent, 3, to)) exchange.write(Buffer.from(text));
+        lent.fill("!");
+        if (index % 2 === 1) response.socket?.uncork();
+      }
+      expect(exchange.pass(lent, 7, 7)).toBe(false);
+      exchange.end();
+      expect(exchange.pass(lent, 0, 9)).toBe(false);
+    };
+    const { bytes } = await ask("1.1");
+    const text = (await bytes).toString();
+    const want = ["first", ...texts, ""].map((each) => `${each.length.toString(16)}\r\n${each}\r\n`).join("");
+    expect(text.slice(text.indexOf("\r\n\r\n") + 4)).toBe(want);
   });
 
   it("that waits says so, and when it has gone out", async () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { AnswerHeads } from "./answer-heads.ts";
+import { type ChunkFrames, FRAMING_BYTES_MAX } from "./chunk-frames.ts";
 import { type BodySink, ServerRequest } from "./server-request.ts";
 import type { TickBatch } from "./tick-batch.ts";
 import { WholeResponse } from "./whole-response.ts";
@@ -35,6 +36,8 @@ export interface Exchange {
   begin(status: number, headers: readonly string[]): void;
   /** Sends a piece of a stream. False means: the client is behind, wait for `onDrain`. */
   write(bytes: Buffer): boolean;
+  /** Sends what stands in `bytes` from `from` to `to`, and keeps none of them; false, or absent, when it cannot at once. */
+  pass?(bytes: Buffer, from: number, to: number): boolean;
   /** One listener for "the client has caught up"; setting it replaces the one before. */
   onDrain(listener: () => void): void;
   /** Ends a stream. */
@@ -58,8 +61,6 @@ export interface RequestBody {
 
 /** Bodies up to this size are joined with their head, and pieces of a stream with their framing. */
 const JOIN_BYTES_MAX = 64 * 1024;
-/** A size line of eight digits, and the line end behind the chunk. */
-const FRAMING_BYTES_MAX = 12;
 /** What ends a body in chunks (RFC 9112, 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
@@ -67,6 +68,7 @@ const LAST_CHUNK = "0\r\n\r\n";
 export interface ExchangeParts {
   batch: TickBatch;
   heads: AnswerHeads;
+  frames: ChunkFrames;
 }
 
 /** The exchange of a node:http server. Knows HTTP and nothing of gateways. */
@@ -227,7 +229,7 @@ export class HttpExchange implements Exchange {
   write(bytes: Buffer): boolean {
     const response = this.response;
     if (response.destroyed) return true;
-    if (this.#flows && this.#writeStraight(bytes)) return true;
+    if (this.pass(bytes, 0, bytes.length)) return true;
     if (!this.#chunked) response.write(bytes);
     else if (bytes.length > JOIN_BYTES_MAX) this.#writeLarge(bytes);
     else this.#writeText(chunkText(bytes));
@@ -239,12 +241,15 @@ export class HttpExchange implements Exchange {
    * A piece of a stream that has nothing before it goes to the socket at once, past the response, which would only make it
    * wait its turn. A piece that could fill the socket's buffer does not: the response has to know when to say "drain".
    */
-  #writeStraight(bytes: Buffer): boolean {
+  pass(bytes: Buffer, from: number, to: number): boolean {
+    if (!this.#flows) return false;
     const { response } = this;
     const { socket } = response;
     if (!socket?.writable || socket.writableLength > 0 || response.writableEnded) return false;
-    if (bytes.length === 0 || bytes.length + FRAMING_BYTES_MAX > socket.writableHighWaterMark) return false;
-    socket.write(chunkOf(bytes));
+    if (to === from || to - from + FRAMING_BYTES_MAX > socket.writableHighWaterMark) return false;
+    socket.write(this.#parts.frames.frame(bytes, from, to));
+    // Not all of it is with the kernel.
+    if (socket.writableLength > 0) this.#parts.frames.leave();
     return true;
   }
 
@@ -286,22 +291,9 @@ export class HttpExchange implements Exchange {
   }
 }
 
-/** A chunk of a body in chunks, framed (RFC 9112, 7.1). Not for an empty one: it would end the body. */
-function chunkOf(bytes: Buffer): Buffer {
-  const size = sizeLine(bytes);
-  const from = size.length;
-  const to = from + bytes.length;
-  const chunk = Buffer.allocUnsafe(to + 2);
-  for (let i = 0; i < from; i++) chunk[i] = size.charCodeAt(i);
-  chunk.set(bytes, from);
-  chunk[to] = 13;
-  chunk[to + 1] = 10;
-  return chunk;
-}
-
-/** The same as text of Latin-1; nothing for nothing. */
+/** A chunk as text of Latin-1; nothing for nothing, which would end the body. */
 function chunkText(bytes: Buffer): string {
-  return bytes.length > 0 ? chunkOf(bytes).toString("latin1") : "";
+  return bytes.length > 0 ? `${sizeLine(bytes)}${bytes.toString("latin1")}\r\n` : "";
 }
 
 function sizeLine(bytes: Buffer): string {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
 import { AnswerHeads } from "./answer-heads.ts";
+import { ChunkFrames } from "./chunk-frames.ts";
 import { type ExchangeParts, HttpExchange } from "./exchange.ts";
 import { serverRequests } from "./server-request.ts";
 import { TickBatch } from "./tick-batch.ts";
@@ -66,7 +67,8 @@ export function createHttpServer(
     const { status, body } = unparsed(fault);
     exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
   };
-  const parts: ExchangeParts = { batch: new TickBatch(), heads: new AnswerHeads(server.keepAliveTimeout) };
+  const heads = new AnswerHeads(server.keepAliveTimeout);
+  const parts: ExchangeParts = { batch: new TickBatch(), heads, frames: new ChunkFrames() };
   server.on("request", (request, response) => take(new HttpExchange(request, response, parts)));
   server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, parts, true)));
   const lingering = new WeakSet<Socket>();
