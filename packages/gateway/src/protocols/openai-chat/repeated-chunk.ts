@@ -49,7 +49,9 @@ export class RepeatedChunk implements RepeatedEvents {
       bits |= byte;
     }
     const end = to + behind.length;
-    if (to === from || end > bytes.length || behind.compare(bytes, to, end) !== 0) return -1;
+    if (to === from || end > bytes.length) return -1;
+    // It is short: a call into native code costs more, and what stands before the text is not.
+    for (let i = 0; i < behind.length; i++) if (behind[i] !== bytes[to + i]) return -1;
     this.#from = from;
     this.#to = to;
     this.#bits = bits;
