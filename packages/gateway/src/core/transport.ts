@@ -32,7 +32,13 @@ export interface UpstreamSink {
   /** The connection is there and the request is being written: from now on the provider may be doing the work. */
   onSent(): void;
   onHeaders(status: number, headers: UpstreamHeaders): void;
+  /** A piece of the body, the sink's to keep. */
   onData(chunk: Buffer): void;
+  /**
+   * Asked before `onData`: true when the piece, which stands in `bytes` from `from` to `to`, went on at once. The bytes are
+   * lent: they are others' as soon as it returns. False, or absent: `onData` gets the piece.
+   */
+  passes?(bytes: Buffer, from: number, to: number): boolean;
   onEnd(): void;
   /** `kind` says where it broke; after `reset` the provider may have done the work. */
   onError(kind: UpstreamErrorKind, message: string): void;

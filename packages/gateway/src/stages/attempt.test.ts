@@ -947,3 +947,68 @@ describe("a client that is slow", () => {
     expectNothingLeft(run);
   });
 });
+
+describe("a piece that is lent", () => {
+  /** A stream whose client takes, with a pattern to know events by. */
+  async function streaming(pass: (text: string) => boolean): Promise<Running> {
+    const run = start({}, (call) => call.streams().data(ROLE, HI, HI));
+    await run.settled();
+    run.attempt.take(
+      (bytes) => run.given.push(Buffer.from(bytes)) > 0,
+      (bytes, from, to) =>
+        pass(bytes.toString("utf8", from, to)) && run.given.push(Buffer.from(bytes.subarray(from, to))) > 0,
+    );
+    return run;
+  }
+
+  /** What the attempt says of it; the bytes are overwritten behind it, as the next read would. */
+  function lend(run: Running, text: string): boolean {
+    const lent = Buffer.from(`5\r\n${text}\r\n`);
+    const passed = run.attempt.passes(lent, 3, lent.length - 2);
+    lent.fill("!");
+    return passed;
+  }
+
+  it("goes on at once where it says what the last one did but for its text, and is counted", async () => {
+    const run = await streaming(() => true);
+    run.clock.advance(1);
+    expect(lend(run, chunk({ content: "hello" }))).toBe(true);
+    expect(lend(run, chunk({ content: "a" }) + chunk({ content: "b" }))).toBe(true);
+    run.call.data(STOP, DONE).end();
+    expect(run.text()).toBe(
+      ROLE + HI + HI + chunk({ content: "hello" }) + chunk({ content: "a" }) + chunk({ content: "b" }) + STOP + DONE,
+    );
+    expect(run.attempt.meter).toMatchObject({ outputChars: 11, finishes: 1 });
+  });
+
+  it("goes on all the same, in bytes of its own, where the client cannot take it at once", async () => {
+    let asked = 0;
+    const run = await streaming(() => ++asked > 1);
+    expect([lend(run, HI), lend(run, HI)]).toEqual([true, true]);
+    expect(run.text()).toBe(ROLE + HI.repeat(4));
+  });
+
+  it.each([
+    ["says something else", STOP],
+    ["says something else behind it", HI + STOP],
+    ["is not whole", HI.slice(0, -1)],
+    ["says nothing", ""],
+  ])("is left to be read where it %s", async (_how, text) => {
+    const run = await streaming(() => true);
+    const { outputChars } = run.attempt.meter;
+    expect(lend(run, text)).toBe(false);
+    expect(run.text()).toBe(ROLE + HI + HI);
+    expect(run.attempt.meter.outputChars).toBe(outputChars);
+  });
+
+  it("is not looked at behind half an event, before anybody takes, or when it is over", async () => {
+    const waiting = start({}, (call) => call.streams().data(ROLE, HI, HI));
+    await waiting.settled();
+    expect(lend(waiting, HI)).toBe(false);
+    const run = await streaming(() => true);
+    run.call.data("data: ");
+    expect(lend(run, HI)).toBe(false);
+    run.cancel.cancel("client_left");
+    expect(lend(run, HI)).toBe(false);
+  });
+});

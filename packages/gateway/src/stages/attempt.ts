@@ -19,6 +19,7 @@ import {
   isGood,
   marksOf,
   type StreamEnd,
+  type StreamPasser,
   type StreamTaker,
 } from "./attempt-outcome.ts";
 import { EventIntake, isFramed } from "./event-intake.ts";
@@ -54,6 +55,7 @@ export class Attempt implements UpstreamSink {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #take: StreamTaker | null = null;
+  #pass: StreamPasser | null = null;
 
   #timer: Timer | null = null;
   #timerAt = 0;
@@ -105,8 +107,9 @@ export class Attempt implements UpstreamSink {
   }
 
   /** Sends a committed stream's bytes to `taker` from now on, beginning with what was held back. */
-  take(taker: StreamTaker): void {
+  take(taker: StreamTaker, passer: StreamPasser | null = null): void {
     this.#take = taker;
+    this.#pass = passer;
     const held = this.#held;
     this.#held = [];
     const keepsUp = held.length === 0 || this.#deliver(Buffer.concat(held, this.#heldBytes));
@@ -174,6 +177,14 @@ export class Attempt implements UpstreamSink {
     } catch (error) {
       this.#onUnreadable(messageOf(error));
     }
+  }
+
+  /** The way of most pieces of a stream: an event like the last, to a client that keeps up. */
+  passes(bytes: Buffer, from: number, to: number): boolean {
+    if (!this.#pass || this.#isOver() || this.#decompressor || !this.#intake?.passes(bytes, from, to)) return false;
+    this.#lastActivityAt = this.#clock.monotonic();
+    if (!this.#pass(bytes, from, to)) this.#flush(Buffer.from(bytes.subarray(from, to)));
+    return true;
   }
 
   onData(chunk: Buffer): void {

@@ -61,6 +61,14 @@ export class ClientStream {
     return this.#send(bytes);
   }
 
+  /** Sends what stands in `bytes` from `from` to `to`, and keeps none of them; false when it cannot at once. */
+  pass(bytes: Buffer, from: number, to: number): boolean {
+    if (!this.#exchange.pass?.(bytes, from, to)) return false;
+    this.#begun = true;
+    this.#lastSentAt = this.#clock.monotonic();
+    return true;
+  }
+
   #send(bytes: Buffer): boolean {
     this.#lastSentAt = this.#clock.monotonic();
     return this.#exchange.write(bytes);

@@ -6,7 +6,7 @@ import type { StreamFailure, StreamPart } from "../core/stream-part.ts";
 import { missingBlankLine, SseSplitter } from "../http/sse-splitter.ts";
 import { holdsError } from "../protocols/error-facts.ts";
 import { isObject } from "../protocols/field-checks.ts";
-import type { Dresser, EventReading, Protocol, Quirks, StreamReader } from "../protocols/protocol.ts";
+import type { Dresser, EventReading, Protocol, Quirks, RepeatedEvents, StreamReader } from "../protocols/protocol.ts";
 import type { StreamWriter } from "../protocols/translation.ts";
 import { type Meter, meterPart } from "./meter.ts";
 
@@ -54,6 +54,8 @@ export class EventIntake {
   readonly #clock: Clock;
   readonly #splitter: EventSplitter;
   readonly #reader: StreamReader;
+  /** Knows the events that go on as they are; null where none does. */
+  readonly #passed: RepeatedEvents | null;
   #said: StreamFailure | null = null;
   /** Bytes that a translated stream may make its writer keep. */
   #weight = 0;
@@ -70,6 +72,7 @@ export class EventIntake {
     this.#clock = clock;
     this.#splitter = spec.protocol.framing?.splitter() ?? new SseSplitter(LIMITS.sseEventBytesMax);
     this.#reader = spec.protocol.streamReader(spec.quirks);
+    this.#passed = spec.writer || spec.dresser ? null : (this.#reader.repeats ?? null);
   }
 
   /** Every choice has its finish reason. */
@@ -78,30 +81,27 @@ export class EventIntake {
   }
 
   push(chunk: Buffer): Taken {
-    const passed = this.#passRepeats(chunk);
-    if (passed > 0 && passed === chunk.length) return { bytes: chunk, said: null, broken: null };
-    return this.#take((forward) => {
-      if (passed > 0) forward.push(chunk.subarray(0, passed));
-      const rest = passed > 0 ? chunk.subarray(passed) : chunk;
-      this.#splitter.push(rest, (event) => this.#onEvent(event, forward));
-    });
+    if (this.passes(chunk, 0, chunk.length)) return { bytes: chunk, said: null, broken: null };
+    return this.#take((forward) => this.#splitter.push(chunk, (event) => this.#onEvent(event, forward)));
   }
 
   /**
    * Most reads of a stream bring one event that is the one before it but for its text. Where its bytes go on as they are,
-   * its characters are counted where they stand. Returns where the last of them ends.
+   * its characters are counted where they stand. True when all that stands in `bytes` from `from` to `to` is such events.
    */
-  #passRepeats(chunk: Buffer): number {
-    const { writer, dresser } = this.#spec;
-    const { repeats } = this.#reader;
-    if (!repeats || writer || dresser || this.#splitter.isBetween !== true) return 0;
-    let passed = 0;
-    for (let end = repeats.endOf(chunk, 0); end !== -1; end = repeats.endOf(chunk, end)) {
-      if (end - passed > LIMITS.sseEventBytesMax) break;
-      this.#meter.outputChars += repeats.charsIn(chunk);
-      passed = end;
+  passes(bytes: Buffer, from: number, to: number): boolean {
+    const repeats = this.#passed;
+    if (!repeats || this.#splitter.isBetween !== true) return false;
+    let chars = 0;
+    let end = from;
+    while (end < to) {
+      const at = end;
+      end = repeats.endOf(bytes, at);
+      if (end === -1 || end > to || end - at > LIMITS.sseEventBytesMax) return false;
+      chars += repeats.charsIn(bytes);
     }
-    return passed;
+    this.#meter.outputChars += chars;
+    return end > from;
   }
 
   end(): Taken {

@@ -85,11 +85,14 @@ async function stream(
     watch?.clientPaused(false);
     attempt.resume();
   });
-  attempt.take((bytes) => {
-    const keepsUp = client.write(bytes);
-    if (!keepsUp) watch?.clientPaused(true);
-    return keepsUp;
-  });
+  attempt.take(
+    (bytes) => {
+      const keepsUp = client.write(bytes);
+      if (!keepsUp) watch?.clientPaused(true);
+      return keepsUp;
+    },
+    (bytes, from, to) => client.pass(bytes, from, to),
+  );
   const committedAt = plane.clock.monotonic();
   const { failure, terminated, heldTerminator } = await attempt.end;
   watch?.close();

@@ -33,9 +33,9 @@ export function parsePieces(pieces: readonly Buffer[]): Parsed {
       parsed.status = status;
       parsed.headers = { ...headers };
     },
-    onBody(piece) {
-      if (parsed.status === null || parsed.reusable !== null || piece.length === 0) throw new Error("a stray piece");
-      body.push(piece);
+    onBody(bytes, from, to) {
+      if (parsed.status === null || parsed.reusable !== null || from >= to) throw new Error("a stray piece");
+      body.push(Buffer.from(bytes.subarray(from, to)));
     },
     onDone(reusable) {
       if (parsed.reusable !== null) throw new Error("done twice");
@@ -45,7 +45,10 @@ export function parsePieces(pieces: readonly Buffer[]): Parsed {
   try {
     for (const piece of pieces) {
       const wasOver = parsed.reusable !== null;
-      parser.push(piece);
+      // Bytes are lent: what it keeps of them has to be its own.
+      const lent = Buffer.from(piece);
+      parser.push(lent);
+      lent.fill("!");
       if (wasOver && piece.length > 0) parsed.reusable = false;
     }
     parsed.wholeAtClose = parser.close();

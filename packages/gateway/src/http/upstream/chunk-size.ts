@@ -26,7 +26,8 @@ export function readChunkSize(bytes: Buffer, from: number, to: number): number {
   return size;
 }
 
-function hexDigit(byte: number): number {
+/** -1 for what is none. */
+export function hexDigit(byte: number): number {
   if (byte >= 48 && byte <= 57) return byte - 48;
   // Sets the bit that makes a letter lower case.
   const lower = byte | 32;

@@ -295,6 +295,36 @@ describe("an upstream that", () => {
   });
 });
 
+it("what a sink is given is its own, what it was lent is not: the next read goes to the same place", async () => {
+  const frame = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const server = await upstream(async (peer) => {
+    await peer.request();
+    peer.socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${frame("one")}`);
+    for (const text of ["two", "pass", "six"]) {
+      for (let i = 0; i < 50; i++) await turn();
+      peer.socket.write(frame(text));
+    }
+    peer.socket.write("0\r\n\r\n");
+  });
+  const kept: Buffer[] = [];
+  const asked: string[] = [];
+  class Keeping extends RecordingSink {
+    override onData(chunk: Buffer): void {
+      kept.push(chunk);
+      super.onData(chunk);
+    }
+    passes(bytes: Buffer, from: number, to: number): boolean {
+      asked.push(bytes.toString("latin1", from, to));
+      return asked.at(-1) === "pass";
+    }
+  }
+  const sink = new Keeping();
+  transport().send(post(server.port), sink);
+  await sink.over;
+  expect(asked).toEqual(["one", "two", "pass", "six"]);
+  expect(kept.map(String)).toEqual(["one", "two", "six"]);
+});
+
 describe("a sink that throws", () => {
   /** A connection on a socket that goes nowhere, and what it is told to read. */
   function connection(onIdle: (one: Connection) => void = () => {}): { on: Connection; read(text: string): void } {

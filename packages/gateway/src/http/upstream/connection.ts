@@ -49,7 +49,10 @@ export class Connection {
         if (keepAlive !== undefined) this.#readHint(keepAlive);
         this.#exchange?.sink.onHeaders(status, headers);
       },
-      onBody: (piece) => this.#exchange?.sink.onData(piece),
+      onBody: (bytes, from, to) => {
+        const sink = this.#exchange?.sink;
+        if (sink && !sink.passes?.(bytes, from, to)) sink.onData(Buffer.from(bytes.subarray(from, to)));
+      },
       onDone: (reusable) => this.#done(reusable),
     });
     this.#socket = dialer.open((bytes) => this.#read(bytes));

@@ -12,7 +12,7 @@ const READ_BYTES = 64 * 1024;
 export interface Dialer {
   /** The event that says that a socket can be written to. */
   ready: "connect" | "secureConnect";
-  /** A socket without "data" events: `onBytes` gets what is read, its own to keep. */
+  /** A socket without "data" events: `onBytes` is lent what is read, until it returns. */
   open(onBytes: (bytes: Buffer) => void): Socket;
 }
 
@@ -22,13 +22,13 @@ export function dialer(origin: URL, tls: UpstreamTls | undefined): Dialer {
   const secure = origin.protocol === "https:";
   const port = origin.port === "" ? (secure ? 443 : 80) : Number(origin.port);
   const common = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS };
-  // Every socket of the origin reads into it, one at a time: what was read is copied before the next one can.
+  // Every socket of the origin reads into it, one at a time: who keeps what was read copies it before the next one can.
   const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
   const reading = (onBytes: (bytes: Buffer) => void): { onread: OnReadOpts } => ({
     onread: {
       buffer,
       callback: (count) => {
-        onBytes(Buffer.from(buffer.subarray(0, count)));
+        onBytes(buffer.subarray(0, count));
         return true;
       },
     },

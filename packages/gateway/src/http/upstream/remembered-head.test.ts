@@ -120,7 +120,7 @@ function recording(): Recording {
   const log: unknown[] = [];
   const parser = new ResponseParser({
     onHead: (status, headers) => log.push([status, { ...headers }, Object.getPrototypeOf(headers)]),
-    onBody: (piece) => log.push(piece.toString("latin1")),
+    onBody: (bytes, from, to) => log.push(bytes.toString("latin1", from, to)),
     onDone: (reusable) => log.push(reusable),
   });
   return { parser, log };

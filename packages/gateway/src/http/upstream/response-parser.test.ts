@@ -17,8 +17,8 @@ function parse(pieces: readonly (string | Buffer)[], close = false): { responses
   const last = (): Response => responses[responses.length - 1] as Response;
   const parser = new ResponseParser({
     onHead: (status, headers) => responses.push({ status, headers, body: "", reusable: null }),
-    onBody: (piece) => {
-      last().body += piece.toString("latin1");
+    onBody: (bytes, from, to) => {
+      last().body += bytes.toString("latin1", from, to);
     },
     onDone: (reusable) => {
       expect(last().reusable).toBeNull();

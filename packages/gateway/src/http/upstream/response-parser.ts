@@ -1,5 +1,5 @@
 import type { UpstreamHeaders } from "../../core/transport.ts";
-import { readChunkSize } from "./chunk-size.ts";
+import { hexDigit, readChunkSize } from "./chunk-size.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { RememberedHead } from "./remembered-head.ts";
 import { framingOf, isReusable, ProtocolError, parseHead, type ResponseHead } from "./response-head.ts";
@@ -7,8 +7,8 @@ import { framingOf, isReusable, ProtocolError, parseHead, type ResponseHead } fr
 /** What the parser tells of one response, in order: head, body pieces, done. */
 export interface ParserEvents {
   onHead(status: number, headers: UpstreamHeaders): void;
-  /** A piece of the body, without chunk framing. A view of the bytes that were pushed. */
-  onBody(piece: Buffer): void;
+  /** A piece of the body, without chunk framing: those of the bytes pushed that stand from `from` to `to`. */
+  onBody(bytes: Buffer, from: number, to: number): void;
   /** The response is complete. `reusable`: the connection may carry another request. */
   onDone(reusable: boolean): void;
 }
@@ -17,6 +17,8 @@ export interface ParserEvents {
 const HEAD_BYTES_MAX = 64 * 1024;
 /** A chunk's size line with its extensions, or a trailer line. */
 const LINE_BYTES_MAX = 8 * 1024;
+/** Digits of the size of a chunk that is read in one step. */
+const PLAIN_DIGITS_MAX = 4;
 
 type State =
   | "head"
@@ -65,7 +67,7 @@ export class ResponseParser {
     this.#held.clear();
   }
 
-  /** Feeds bytes. What comes after the end of a response is not HTTP: nothing was asked. */
+  /** Feeds bytes, of which it keeps none. What comes after the end of a response is not HTTP: nothing was asked. */
   push(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
@@ -82,13 +84,16 @@ export class ResponseParser {
           at = this.#readChunkEnd(bytes, at);
           break;
         case "until_close":
-          this.#events.onBody(at === 0 ? bytes : bytes.subarray(at));
+          this.#events.onBody(bytes, at, bytes.length);
           at = bytes.length;
           break;
         case "done":
           // Nothing was asked that these could answer: the response stands, the connection is not to be trusted further.
           this.#reusable = false;
           at = bytes.length;
+          break;
+        case "chunk_size":
+          at = this.#readPlainChunk(bytes, at) || this.#readLine(bytes, at);
           break;
         default:
           at = this.#readLine(bytes, at);
@@ -166,8 +171,29 @@ export class ResponseParser {
     const end = Math.min(bytes.length, at + this.#left);
     this.#left -= end - at;
     if (this.#left === 0) this.#state = this.#state === "sized" ? "done" : "chunk_end";
-    this.#events.onBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+    this.#events.onBody(bytes, at, end);
     return end;
+  }
+
+  /**
+   * A chunk that is here whole, with nothing but its size in its line, as most are that bring an event of a stream: without
+   * the steps that another takes. Returns where it ends; 0 for another, of which it takes nothing.
+   */
+  #readPlainChunk(bytes: Buffer, at: number): number {
+    if (this.#held.length > 0) return 0;
+    let size = 0;
+    let line = at;
+    for (; line < bytes.length && line < at + PLAIN_DIGITS_MAX; line++) {
+      const digit = hexDigit(bytes[line] as number);
+      if (digit === -1) break;
+      size = size * 16 + digit;
+    }
+    const from = line + 2;
+    const to = from + size;
+    if (size === 0 || to + 2 > bytes.length) return 0;
+    if (bytes[line] !== CR || bytes[line + 1] !== LF || bytes[to] !== CR || bytes[to + 1] !== LF) return 0;
+    this.#events.onBody(bytes, from, to);
+    return to + 2;
   }
 
   /** The line end behind a chunk. */
