@@ -4,17 +4,14 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AnswerHeads } from "./answer-heads.ts";
-import { ChunkFrames } from "./chunk-frames.ts";
-import { HttpExchange } from "./exchange.ts";
-import { TickBatch } from "./tick-batch.ts";
+import { exchangeParts, HttpExchange } from "./exchange.ts";
 
 /** What is done with the next request. */
 let act: (exchange: HttpExchange, response: ServerResponse) => void = () => {};
 let server: Server;
 
 beforeAll(async () => {
-  const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000), frames: new ChunkFrames() };
+  const parts = exchangeParts(5_000);
   server = createServer((request, response) => act(new HttpExchange(request, response, parts), response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

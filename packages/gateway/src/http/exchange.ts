@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { AnswerHeads } from "./answer-heads.ts";
-import { type ChunkFrames, FRAMING_BYTES_MAX } from "./chunk-frames.ts";
+import { AnswerHeads } from "./answer-heads.ts";
+import { ChunkFrames, FRAMING_BYTES_MAX } from "./chunk-frames.ts";
 import { type BodySink, ServerRequest } from "./server-request.ts";
-import type { TickBatch } from "./tick-batch.ts";
+import { TickBatch } from "./tick-batch.ts";
 import { WholeResponse } from "./whole-response.ts";
 
 /** One client request and the way back to the client, as the data plane sees it. A simulation puts its own in its place. */
@@ -69,6 +69,11 @@ export interface ExchangeParts {
   batch: TickBatch;
   heads: AnswerHeads;
   frames: ChunkFrames;
+}
+
+/** The parts for one server, which keeps an idle connection for `keepAliveMs`. */
+export function exchangeParts(keepAliveMs: number): ExchangeParts {
+  return { batch: new TickBatch(), heads: new AnswerHeads(keepAliveMs), frames: new ChunkFrames() };
 }
 
 /** The exchange of a node:http server. Knows HTTP and nothing of gateways. */

@@ -8,11 +8,9 @@ import { postHead, type RawClient, rawClient } from "../../test/support/raw-clie
 import { until } from "../../test/support/until.ts";
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
-import { AnswerHeads } from "./answer-heads.ts";
 import { readBody } from "./body.ts";
-import { HttpExchange } from "./exchange.ts";
+import { exchangeParts, HttpExchange } from "./exchange.ts";
 import { ServerRequest, serverRequests } from "./server-request.ts";
-import { TickBatch } from "./tick-batch.ts";
 
 const CHUNKED = { "transfer-encoding": "chunked" };
 const read = (exchange: HttpExchange, bytesMax = 1_000_000): Promise<Buffer> =>
@@ -30,7 +28,7 @@ describe.each([
   const clients: RawClient[] = [];
 
   beforeAll(async () => {
-    const parts = { batch: new TickBatch(), heads: new AnswerHeads(5_000) };
+    const parts = exchangeParts(5_000);
     const take = (exchange: HttpExchange): void => {
       exchanges.push(exchange);
       act(exchange);

@@ -1,11 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { LIMITS, type Waits } from "../core/limits.ts";
-import { AnswerHeads } from "./answer-heads.ts";
-import { ChunkFrames } from "./chunk-frames.ts";
-import { type ExchangeParts, HttpExchange } from "./exchange.ts";
+import { exchangeParts, HttpExchange } from "./exchange.ts";
 import { serverRequests } from "./server-request.ts";
-import { TickBatch } from "./tick-batch.ts";
 import { WholeResponse } from "./whole-response.ts";
 
 /** What the server does with a request it cannot even parse: the status and the bytes to say. */
@@ -67,8 +64,7 @@ export function createHttpServer(
     const { status, body } = unparsed(fault);
     exchange.respond(Number.parseInt(status, 10), ["content-type", "application/json", "connection", "close"], body);
   };
-  const heads = new AnswerHeads(server.keepAliveTimeout);
-  const parts: ExchangeParts = { batch: new TickBatch(), heads, frames: new ChunkFrames() };
+  const parts = exchangeParts(server.keepAliveTimeout);
   server.on("request", (request, response) => take(new HttpExchange(request, response, parts)));
   server.on("checkContinue", (request, response) => take(new HttpExchange(request, response, parts, true)));
   const lingering = new WeakSet<Socket>();

@@ -6,9 +6,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type RawClient, rawClient } from "../../test/support/raw-client.ts";
 import { until } from "../../test/support/until.ts";
-import { AnswerHeads } from "./answer-heads.ts";
-import { HttpExchange } from "./exchange.ts";
-import { TickBatch } from "./tick-batch.ts";
+import { exchangeParts, HttpExchange } from "./exchange.ts";
 import { WholeResponse } from "./whole-response.ts";
 
 interface Served {
@@ -24,7 +22,7 @@ afterEach(() => {
 });
 
 async function serve(kind: typeof ServerResponse): Promise<Served> {
-  const parts = { batch: new TickBatch(), heads: new AnswerHeads(75_000) };
+  const parts = exchangeParts(75_000);
   const served: Served = {
     server: createServer({ ServerResponse: kind, keepAliveTimeout: 75_000 }),
     exchanges: [],
