@@ -203,6 +203,23 @@ describe("a connection answered before its body was read", () => {
   });
 });
 
+describe("a connection that had its last answer", () => {
+  // One that waited for its turn has lost it; one that comes now must not be taken for it.
+  it.each(["GET / HTTP/1.1\r\nhost: h\r\n\r\n", "GET / HTTP/1.1\r\nhost: h\r\nexpect: more\r\n\r\n"])(
+    "answers none of those that were sent behind: %j",
+    async (late) => {
+      const served = await serve((exchange) => exchange.respond(401, [], "no"));
+      const refused = "POST / HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\nbody";
+      // More than one read brings: the last ones are parsed when the first one's answer is out.
+      const large = `POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 70000\r\n\r\n${"x".repeat(70_000)}`;
+      const sender = await client(served, refused + get() + large + late.repeat(3));
+      await until("it is closed", () => sender.socket.destroyed);
+      expect(sender.answers().map(({ status }) => status)).toEqual([401]);
+      expect(await answersOf(await client(served, get()))).toMatchObject([{ status: 401 }]);
+    },
+  );
+});
+
 describe("a request's body", () => {
   it.each([
     ["with a length", `${postHead("/", { "content-length": 5 })}hello`, 5],

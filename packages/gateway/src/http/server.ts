@@ -57,6 +57,9 @@ export function createHttpServer(
   });
   let leaving = false;
   const take = (exchange: HttpExchange): void => {
+    // It came behind the connection's last answer. Were it answered, node would take that for the answer of an earlier request
+    // that still waits for its turn, and give up the process.
+    if (!exchange.request.socket.writable) return;
     fresh.delete(exchange.request.socket);
     if (leaving) exchange.response.shouldKeepAlive = false;
     const fault = faultOf(exchange.request);
