@@ -2,6 +2,9 @@ import type { UpstreamHeaders } from "../../src/core/transport.ts";
 import { ProtocolError } from "../../src/http/upstream/response-head.ts";
 import { ResponseParser } from "../../src/http/upstream/response-parser.ts";
 
+/** What an earlier read left behind the bytes of a later one: the end of a body. */
+const BEHIND = Buffer.from("\r\n\n0\r\n\r\n");
+
 /** What a parser told of the bytes of one response. */
 export interface Parsed {
   /** Null: no head came. */
@@ -46,8 +49,8 @@ export function parsePieces(pieces: readonly Buffer[]): Parsed {
     for (const piece of pieces) {
       const wasOver = parsed.reusable !== null;
       // Bytes are lent: what it keeps of them has to be its own.
-      const lent = Buffer.from(piece);
-      parser.push(lent);
+      const lent = Buffer.concat([piece, BEHIND]);
+      parser.push(lent, piece.length);
       lent.fill("!");
       if (wasOver && piece.length > 0) parsed.reusable = false;
     }

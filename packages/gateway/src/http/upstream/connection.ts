@@ -55,7 +55,7 @@ export class Connection {
       },
       onDone: (reusable) => this.#done(reusable),
     });
-    this.#socket = dialer.open((bytes) => this.#read(bytes));
+    this.#socket = dialer.open((bytes, length) => this.#read(bytes, length));
     const late = deadline.clock.after(deadline.ms, () => {
       this.#failureKind = "connect_timeout";
       this.destroy(`no connection within ${deadline.ms} ms`);
@@ -130,7 +130,7 @@ export class Connection {
     if (timeout) this.keepAliveHintMs = Number(timeout[1]) * 1_000;
   }
 
-  #read(bytes: Buffer): void {
+  #read(bytes: Buffer, length: number): void {
     const exchange = this.#exchange;
     if (!exchange) {
       // Bytes nobody asked for: an upstream that answers by itself (a 408 before it closes) is not to be trusted further.
@@ -138,7 +138,7 @@ export class Connection {
       return;
     }
     try {
-      this.#parser.push(bytes);
+      this.#parser.push(bytes, length);
     } catch (error) {
       // Whatever a sink throws once its call is over, the call that follows it on this connection is not to blame.
       if (this.#exchange !== exchange) throw error;

@@ -12,9 +12,12 @@ const READ_BYTES = 64 * 1024;
 export interface Dialer {
   /** The event that says that a socket can be written to. */
   ready: "connect" | "secureConnect";
-  /** A socket without "data" events: `onBytes` is lent what is read, until it returns. */
-  open(onBytes: (bytes: Buffer) => void): Socket;
+  /** A socket without "data" events. */
+  open(onBytes: OnBytes): Socket;
 }
+
+/** Is lent what was read, until it returns: the first `length` of `bytes`. */
+export type OnBytes = (bytes: Buffer, length: number) => void;
 
 /** The way to an origin. Throws for TLS material that is none; it is read once, not for every connection. */
 export function dialer(origin: URL, tls: UpstreamTls | undefined): Dialer {
@@ -24,11 +27,11 @@ export function dialer(origin: URL, tls: UpstreamTls | undefined): Dialer {
   const common = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS };
   // Every socket of the origin reads into it, one at a time: who keeps what was read copies it before the next one can.
   const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
-  const reading = (onBytes: (bytes: Buffer) => void): { onread: OnReadOpts } => ({
+  const reading = (onBytes: OnBytes): { onread: OnReadOpts } => ({
     onread: {
       buffer,
       callback: (count) => {
-        onBytes(buffer.subarray(0, count));
+        onBytes(buffer, count);
         return true;
       },
     },

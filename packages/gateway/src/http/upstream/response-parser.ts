@@ -67,8 +67,28 @@ export class ResponseParser {
     this.#held.clear();
   }
 
-  /** Feeds bytes, of which it keeps none. What comes after the end of a response is not HTTP: nothing was asked. */
-  push(bytes: Buffer): void {
+  /** Feeds the first `length` of `bytes`, of which it keeps none. What comes after the end of a response was not asked for. */
+  push(bytes: Buffer, length = bytes.length): void {
+    // Most reads of a stream bring whole chunks and nothing else, which can be told where they stand: no view of them is made.
+    const at = this.#readPlainChunks(bytes, length);
+    if (at < length) this.#readOn(bytes.subarray(at, length));
+    // Only now: telling it may put the next request on this connection, and these bytes must not be taken for its answer.
+    if (this.#state === "done" && !this.#told) {
+      this.#told = true;
+      this.#events.onDone(this.#reusable);
+    }
+  }
+
+  /** The peer has closed. True when that ends the response well; false when it cuts it short. */
+  close(): boolean {
+    if (this.#state !== "until_close") return false;
+    this.#state = "done";
+    this.#told = true;
+    this.#events.onDone(false);
+    return true;
+  }
+
+  #readOn(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
       switch (this.#state) {
@@ -93,26 +113,12 @@ export class ResponseParser {
           at = bytes.length;
           break;
         case "chunk_size":
-          at = this.#readPlainChunk(bytes, at) || this.#readLine(bytes, at);
+          at = this.#readPlainChunk(bytes, at, bytes.length) || this.#readLine(bytes, at);
           break;
         default:
           at = this.#readLine(bytes, at);
       }
     }
-    // Only now: telling it may put the next request on this connection, and these bytes must not be taken for its answer.
-    if (this.#state === "done" && !this.#told) {
-      this.#told = true;
-      this.#events.onDone(this.#reusable);
-    }
-  }
-
-  /** The peer has closed. True when that ends the response well; false when it cuts it short. */
-  close(): boolean {
-    if (this.#state !== "until_close") return false;
-    this.#state = "done";
-    this.#told = true;
-    this.#events.onDone(false);
-    return true;
   }
 
   #readHead(bytes: Buffer, at: number): number {
@@ -175,22 +181,33 @@ export class ResponseParser {
     return end;
   }
 
+  /** The plain chunks that `bytes` begin with. Returns where they end. */
+  #readPlainChunks(bytes: Buffer, length: number): number {
+    let at = 0;
+    while (this.#state === "chunk_size" && at < length) {
+      const end = this.#readPlainChunk(bytes, at, length);
+      if (end === 0) break;
+      at = end;
+    }
+    return at;
+  }
+
   /**
    * A chunk that is here whole, with nothing but its size in its line, as most are that bring an event of a stream: without
    * the steps that another takes. Returns where it ends; 0 for another, of which it takes nothing.
    */
-  #readPlainChunk(bytes: Buffer, at: number): number {
+  #readPlainChunk(bytes: Buffer, at: number, length: number): number {
     if (this.#held.length > 0) return 0;
     let size = 0;
     let line = at;
-    for (; line < bytes.length && line < at + PLAIN_DIGITS_MAX; line++) {
+    for (; line < length && line < at + PLAIN_DIGITS_MAX; line++) {
       const digit = hexDigit(bytes[line] as number);
       if (digit === -1) break;
       size = size * 16 + digit;
     }
     const from = line + 2;
     const to = from + size;
-    if (size === 0 || to + 2 > bytes.length) return 0;
+    if (size === 0 || to + 2 > length) return 0;
     if (bytes[line] !== CR || bytes[line + 1] !== LF || bytes[to] !== CR || bytes[to + 1] !== LF) return 0;
     this.#events.onBody(bytes, from, to);
     return to + 2;
