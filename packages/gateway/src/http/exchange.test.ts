@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -113,6 +113,21 @@ describe("a stream", () => {
     const text = (await bytes).toString();
     const want = ["first", ...texts, ""].map((each) => `${each.length.toString(16)}\r\n${each}\r\n`).join("");
     expect(text.slice(text.indexOf("\r\n\r\n") + 4)).toBe(want);
+  });
+
+  it("goes past the response to plain sockets alone, which are done with what they have written", async () => {
+    const passed: boolean[] = [];
+    act = (exchange, response) => {
+      class Other extends Socket {}
+      const { socket } = response;
+      if (socket) Object.setPrototypeOf(socket, Other.prototype);
+      exchange.begin(200, []);
+      exchange.write(Buffer.from("one"));
+      passed.push(exchange.pass(Buffer.from("two"), 0, 3));
+      exchange.end();
+    };
+    expect((await (await ask("1.1")).bytes).toString()).toMatch(/\r\n\r\n3\r\none\r\n0\r\n\r\n$/);
+    expect(passed).toEqual([false]);
   });
 
   it("that waits says so, and when it has gone out", async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AnswerHeads } from "./answer-heads.ts";
@@ -88,8 +89,10 @@ export class HttpExchange implements Exchange {
   #awaitsContinue: boolean;
   /** The answer is a stream in chunks, framed here: node would make four pieces of each, and gather them again. */
   #chunked = false;
-  /** The head of a stream in chunks has gone out, with its first piece: what follows needs nothing more of node's. */
-  #flows = false;
+  /** Where a stream in chunks goes, once its head is out with its first piece: what follows needs nothing more of the response. */
+  #flow: Socket | null = null;
+  /** What may go there in one piece, in bytes. */
+  #flowBytesMax = 0;
 
   readonly #parts: ExchangeParts;
 
@@ -238,7 +241,7 @@ export class HttpExchange implements Exchange {
     if (!this.#chunked) response.write(bytes);
     else if (bytes.length > JOIN_BYTES_MAX) this.#writeLarge(bytes);
     else this.#writeText(chunkText(bytes));
-    this.#flows = this.#chunked;
+    if (this.#chunked && !this.#flow) this.#beginFlow(response.socket);
     return response.writableLength < response.writableHighWaterMark;
   }
 
@@ -247,15 +250,20 @@ export class HttpExchange implements Exchange {
    * wait its turn. A piece that could fill the socket's buffer does not: the response has to know when to say "drain".
    */
   pass(bytes: Buffer, from: number, to: number): boolean {
-    if (!this.#flows) return false;
-    const { response } = this;
-    const { socket } = response;
-    if (!socket?.writable || socket.writableLength > 0 || response.writableEnded) return false;
-    if (to === from || to - from + FRAMING_BYTES_MAX > socket.writableHighWaterMark) return false;
+    const socket = this.#flow;
+    if (socket === null || !socket.writable || socket.writableLength > 0) return false;
+    if (to === from || to - from > this.#flowBytesMax) return false;
     socket.write(this.#parts.frames.frame(bytes, from, to));
     // Not all of it is with the kernel.
     if (socket.writableLength > 0) this.#parts.frames.leave();
     return true;
+  }
+
+  /** Only a plain socket is known to be done with what it was given, once it says that nothing is left of it. */
+  #beginFlow(socket: Socket | null): void {
+    if (!socket || Object.getPrototypeOf(socket) !== Socket.prototype) return;
+    this.#flow = socket;
+    this.#flowBytesMax = socket.writableHighWaterMark - FRAMING_BYTES_MAX;
   }
 
   onDrain(listener: () => void): void {
@@ -265,6 +273,7 @@ export class HttpExchange implements Exchange {
 
   end(bytes?: Buffer): void {
     const response = this.response;
+    this.#flow = null;
     if (response.destroyed) return;
     if (this.#chunked) this.#writeText(bytes ? chunkText(bytes) + LAST_CHUNK : LAST_CHUNK);
     else if (bytes) response.write(bytes);
@@ -292,6 +301,7 @@ export class HttpExchange implements Exchange {
   }
 
   destroy(): void {
+    this.#flow = null;
     this.response.destroy();
   }
 }

@@ -23,8 +23,11 @@ export interface StreamEnd {
 /** Takes the bytes of a committed stream. False asks for a pause until `resume`. */
 export type StreamTaker = (bytes: Buffer) => boolean;
 
-/** Sends on what stands in `bytes` from `from` to `to`, and keeps none of them. False: it cannot, and nothing was sent. */
-export type StreamPasser = (bytes: Buffer, from: number, to: number) => boolean;
+/** A way past the taker. */
+export interface StreamPasser {
+  /** Sends on, at `now`, what stands in `bytes` from `from` to `to`, and keeps none. False: it cannot, and nothing was sent. */
+  pass(bytes: Buffer, from: number, to: number, now: number): boolean;
+}
 
 /** One whole answer, read and shown to nobody: what the gateway asks for itself. */
 export const WHOLE_ANSWER = {

@@ -55,7 +55,7 @@ export class Attempt implements UpstreamSink {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #take: StreamTaker | null = null;
-  #pass: StreamPasser | null = null;
+  #passer: StreamPasser | null = null;
 
   #timer: Timer | null = null;
   #timerAt = 0;
@@ -109,7 +109,7 @@ export class Attempt implements UpstreamSink {
   /** Sends a committed stream's bytes to `taker` from now on, beginning with what was held back. */
   take(taker: StreamTaker, passer: StreamPasser | null = null): void {
     this.#take = taker;
-    this.#pass = passer;
+    this.#passer = passer;
     const held = this.#held;
     this.#held = [];
     const keepsUp = held.length === 0 || this.#deliver(Buffer.concat(held, this.#heldBytes));
@@ -181,9 +181,11 @@ export class Attempt implements UpstreamSink {
 
   /** The way of most pieces of a stream: an event like the last, to a client that keeps up. */
   passes(bytes: Buffer, from: number, to: number): boolean {
-    if (!this.#pass || this.#isOver() || this.#decompressor || !this.#intake?.passes(bytes, from, to)) return false;
-    this.#lastActivityAt = this.#clock.monotonic();
-    if (!this.#pass(bytes, from, to)) this.#flush(Buffer.from(bytes.subarray(from, to)));
+    const passer = this.#passer;
+    if (!passer || this.#isOver() || this.#decompressor || !this.#intake?.passes(bytes, from, to)) return false;
+    const now = this.#clock.monotonic();
+    this.#lastActivityAt = now;
+    if (!passer.pass(bytes, from, to, now)) this.#flush(Buffer.from(bytes.subarray(from, to)));
     return true;
   }
 

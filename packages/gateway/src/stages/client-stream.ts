@@ -61,11 +61,11 @@ export class ClientStream {
     return this.#send(bytes);
   }
 
-  /** Sends what stands in `bytes` from `from` to `to`, and keeps none of them; false when it cannot at once. */
-  pass(bytes: Buffer, from: number, to: number): boolean {
+  /** Sends, at `now`, what stands in `bytes` from `from` to `to`, and keeps none of them; false when it cannot at once. */
+  pass(bytes: Buffer, from: number, to: number, now: number): boolean {
     if (!this.#exchange.pass?.(bytes, from, to)) return false;
     this.#begun = true;
-    this.#lastSentAt = this.#clock.monotonic();
+    this.#lastSentAt = now;
     return true;
   }
 

@@ -85,14 +85,11 @@ async function stream(
     watch?.clientPaused(false);
     attempt.resume();
   });
-  attempt.take(
-    (bytes) => {
-      const keepsUp = client.write(bytes);
-      if (!keepsUp) watch?.clientPaused(true);
-      return keepsUp;
-    },
-    (bytes, from, to) => client.pass(bytes, from, to),
-  );
+  attempt.take((bytes) => {
+    const keepsUp = client.write(bytes);
+    if (!keepsUp) watch?.clientPaused(true);
+    return keepsUp;
+  }, client);
   const committedAt = plane.clock.monotonic();
   const { failure, terminated, heldTerminator } = await attempt.end;
   watch?.close();
