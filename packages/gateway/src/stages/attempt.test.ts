@@ -5,8 +5,10 @@ import { type ScriptedCall, ScriptedTransport } from "../../test/support/scripte
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { Cancel } from "../core/cancel.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { StreamPart } from "../core/stream-part.ts";
 import type { Transport } from "../core/transport.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
+import type { StreamWriter } from "../protocols/translation.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptOutcome, AttemptSpec, StreamEnd } from "./attempt-outcome.ts";
 
@@ -1000,6 +1002,49 @@ describe("a piece that is lent", () => {
     expect(lend(run, text)).toBe(false);
     expect(run.text()).toBe(ROLE + HI + HI);
     expect(run.attempt.meter.outputChars).toBe(outputChars);
+  });
+
+  describe("and said in the client's dialect", () => {
+    const said: StreamWriter = {
+      write: (part) => (part.type === "text" ? Buffer.from(part.text) : null),
+      end: () => Buffer.alloc(0),
+    };
+    const nobodyElse = { pass: () => expect.unreachable() };
+
+    it("is given to the taker at once, stops a call whose client is behind, and is the last that came", async () => {
+      const run = start({ writer: said }, (call) => call.streams().data(ROLE, HI, HI));
+      await run.settled();
+      run.attempt.take((bytes) => run.given.push(Buffer.from(bytes)) < 3, nobodyElse);
+      run.clock.advance(20_000);
+      expect(lend(run, chunk({ content: "one" }))).toBe(true);
+      expect(run.call.paused).toBe(false);
+      run.clock.advance(20_000);
+      expect(lend(run, chunk({ content: "two" }))).toBe(true);
+      expect([run.text(), run.call.paused]).toEqual(["hihionetwo", true]);
+      run.attempt.resume();
+      expect(run.attempt.meter.outputChars).toBe(10);
+      run.clock.advance(30_000);
+      await run.settled();
+      expect(run.ends).toMatchObject([{ failure: { class: "timeout" } }]);
+      expect(lend(run, chunk({ content: "late" }))).toBe(false);
+      expectNothingLeft(run);
+    });
+
+    it("ends the stream where it cannot be said", async () => {
+      let texts = 0;
+      const write = (part: StreamPart): Buffer | null => {
+        if (part.type === "text" && ++texts > 2) throw new Error("no words");
+        return said.write(part);
+      };
+      const run = start({ writer: { ...said, write } }, (call) => call.streams().data(ROLE, HI, HI));
+      await run.settled();
+      run.attempt.take((bytes) => run.given.push(Buffer.from(bytes)) > 0, nobodyElse);
+      expect(lend(run, HI)).toBe(true);
+      await run.settled();
+      expect(run.ends).toMatchObject([{ failure: { class: "invalid_response", message: "no words" } }]);
+      expect([run.text(), run.call.aborts]).toEqual(["hihi", 1]);
+      expectNothingLeft(run);
+    });
   });
 
   it("is not looked at behind half an event, before anybody takes, or when it is over", async () => {

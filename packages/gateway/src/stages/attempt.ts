@@ -182,10 +182,21 @@ export class Attempt implements UpstreamSink {
   /** The way of most pieces of a stream: an event like the last, to a client that keeps up. */
   passes(bytes: Buffer, from: number, to: number): boolean {
     const passer = this.#passer;
-    if (!passer || this.#isOver() || this.#decompressor || !this.#intake?.passes(bytes, from, to)) return false;
+    const intake = this.#intake;
+    if (!passer || !intake || this.#isOver() || this.#decompressor) return false;
+    if (!intake.passes(bytes, from, to)) return this.#translates(intake, bytes, from, to);
     const now = this.#clock.monotonic();
     this.#lastActivityAt = now;
     if (!passer.pass(bytes, from, to, now)) this.#flush(Buffer.from(bytes.subarray(from, to)));
+    return true;
+  }
+
+  #translates(intake: EventIntake, bytes: Buffer, from: number, to: number): boolean {
+    const taken = intake.translates(bytes, from, to);
+    if (!taken) return false;
+    this.#lastActivityAt = this.#clock.monotonic();
+    this.#flush(taken.bytes);
+    if (taken.broken !== null) this.#fail(this.#invalid(taken.broken));
     return true;
   }
 

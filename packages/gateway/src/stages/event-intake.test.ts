@@ -5,7 +5,7 @@ import { LIMITS } from "../core/limits.ts";
 import { openaiChat } from "../protocols/openai-chat/index.ts";
 import type { Dresser, Protocol, Quirks } from "../protocols/protocol.ts";
 import type { StreamWriter } from "../protocols/translation.ts";
-import { EventIntake } from "./event-intake.ts";
+import { EventIntake, type Taken } from "./event-intake.ts";
 import { type Meter, openMeter } from "./meter.ts";
 
 const QUIRKS: Quirks = { maxTokensField: null, streamOptions: true, reasoningInOutput: true };
@@ -52,6 +52,14 @@ interface Outcome {
   terminated: boolean;
 }
 
+/** What it makes of a piece in the midst of other bytes, which are overwritten behind it; null where it wants the piece. */
+function lent(intake: EventIntake, piece: Buffer): Taken | null {
+  const bytes = Buffer.from(`f\r\n${piece.toString("latin1")}\r\n"}\n\n`, "latin1");
+  const taken = intake.translates(bytes, 3, 3 + piece.length);
+  bytes.fill("!");
+  return taken;
+}
+
 function take(protocol: Protocol, pieces: readonly Buffer[], way: Way): Outcome {
   const meter = openMeter(0);
   const spec = { protocol, quirks: QUIRKS, ...way, choices: 1, showsUsage: true, holdTerminator: false };
@@ -60,7 +68,7 @@ function take(protocol: Protocol, pieces: readonly Buffer[], way: Way): Outcome 
   let said: unknown = null;
   let broken: string | null = null;
   for (const piece of [...pieces, null]) {
-    const taken = piece ? intake.push(piece) : intake.end();
+    const taken = piece ? (lent(intake, piece) ?? intake.push(piece)) : intake.end();
     if (taken.bytes) bytes.push(Buffer.from(taken.bytes));
     said = taken.said;
     broken = taken.broken;
@@ -190,6 +198,22 @@ describe("what is passed on unread", () => {
     const { bytes, broken } = intake.push(long);
     expect(bytes === null).toBe(true);
     expect(broken).toContain("over");
+  });
+
+  it("is said anew from where it stands, and held to what may be translated", () => {
+    const spec = { protocol: openaiChat, quirks: QUIRKS, choices: 1, showsUsage: true, holdTerminator: false };
+    const meter = openMeter(0);
+    const intake = new EventIntake({ ...spec, writer: WRITER, dresser: null }, meter, systemClock);
+    expect(lent(intake, Buffer.from(`data: ${chunk("a")}\n\n`))).toBeNull();
+    for (const text of ["a", "b"]) intake.push(Buffer.from(`data: ${chunk(text)}\n\n`));
+    expect(lent(intake, Buffer.from(`data: ${chunk("c")}\n\n`))?.bytes?.toString()).toContain('"text":"c"');
+    expect(lent(intake, Buffer.from(`data: ${chunk("d")}\n\ndata: ${chunk("e")}\n\n`))).toBeNull();
+    expect(meter.outputChars).toBe(3);
+    const long = Buffer.from(`data: ${chunk("c".repeat(LIMITS.sseEventBytesMax / 2))}\n\n`);
+    let broken: string | null | undefined;
+    for (let i = 0; i <= LIMITS.translatedStreamBytesMax / long.length + 2 && !broken; i++)
+      broken = lent(intake, long)?.broken;
+    expect(broken).toContain("can be translated");
   });
 
   it("says nothing of an empty piece", () => {

@@ -104,6 +104,22 @@ export class EventIntake {
     return end > from;
   }
 
+  /**
+   * What `push` would make of the bytes, where they are one event that is the one before it but for its text, and that is said
+   * anew in another dialect: told where it stands, without a look for its lines. Null, and nothing done, for any other.
+   */
+  translates(bytes: Buffer, from: number, to: number): Taken | null {
+    const { repeats } = this.#reader;
+    if (!this.#spec.writer || !repeats || this.#splitter.isBetween !== true || this.sawTerminator || this.#said)
+      return null;
+    if (to - from > LIMITS.sseEventBytesMax || repeats.endOf(bytes, from) !== to) return null;
+    const { parts } = repeats.readingOf(bytes);
+    return this.#take((forward) => {
+      this.#weigh(to - from, parts);
+      for (const part of parts) this.#tell(part, forward);
+    });
+  }
+
   end(): Taken {
     return this.#take((forward) => {
       this.#splitter.end((event) => this.#onEvent(event, forward));
@@ -114,8 +130,8 @@ export class EventIntake {
   }
 
   /** Writers keep what a dialect says only once it is whole, or repeats at its end: held to what a whole answer may be. */
-  #weigh(event: StreamEvent, parts: readonly StreamPart[]): void {
-    this.#weight += weightOf(event, parts);
+  #weigh(eventBytes: number, parts: readonly StreamPart[]): void {
+    this.#weight += weightOf(eventBytes, parts);
     if (this.#weight > LIMITS.translatedStreamBytesMax)
       throw new Error(`the stream says more than the ${LIMITS.translatedStreamBytesMax} bytes that can be translated`);
   }
@@ -139,6 +155,14 @@ export class EventIntake {
     return { bytes: forward.length === 0 ? null : joined(forward), said: this.#said, broken };
   }
 
+  /** Any part but an error. */
+  #tell(part: StreamPart, forward: Buffer[]): void {
+    // Nobody asks for the time but of the first output.
+    meterPart(this.#meter, part, this.#meter.firstOutputAt ?? this.#clock.monotonic());
+    const said = this.#spec.writer?.write(part);
+    if (said) forward.push(said);
+  }
+
   #onEvent(event: StreamEvent, forward: Buffer[]): void {
     if (this.#said || this.sawTerminator) return;
     const { writer, dresser } = this.#spec;
@@ -149,12 +173,10 @@ export class EventIntake {
       return;
     }
     const reading = this.#read(data, event);
-    if (writer) this.#weigh(event, reading.parts);
+    if (writer) this.#weigh(event.raw.length, reading.parts);
     for (const part of reading.parts) {
       if (part.type !== "error") {
-        meterPart(this.#meter, part, this.#clock.monotonic());
-        const said = writer?.write(part);
-        if (said) forward.push(said);
+        this.#tell(part, forward);
       } else if (!this.finished) {
         // Behind the last finish reason the answer is whole: what is said of it then goes on as it came (OpenRouter).
         this.#said = part.failure;
@@ -181,7 +203,7 @@ export class EventIntake {
 const PART_BYTES = 64;
 
 /** What a writer may have to keep of an event: its text, or all of it where it says more than text. */
-function weightOf({ raw }: StreamEvent, parts: readonly StreamPart[]): number {
+function weightOf(eventBytes: number, parts: readonly StreamPart[]): number {
   let weight = parts.length * PART_BYTES;
   let plain = true;
   for (const part of parts) {
@@ -189,7 +211,7 @@ function weightOf({ raw }: StreamEvent, parts: readonly StreamPart[]): number {
     else if (part.type !== "usage" && part.type !== "finish" && part.type !== "tool_end") plain = false;
     if (part.type === "text" && part.logprobs) plain = false;
   }
-  return plain ? weight : weight + raw.length;
+  return plain ? weight : weight + eventBytes;
 }
 
 /** Google and servers of open models say an error inside a stream as JSON without a field's name: to SSE, lines to skip. */
