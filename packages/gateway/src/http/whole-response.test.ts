@@ -227,14 +227,15 @@ describe.each([
   });
 
   // A response in pieces takes what its socket has thrown away for sent, in Node 20.
-  it.runIf(kind === WholeResponse)("has not reached a client that leaves while it waits", async () => {
-    const one = await crowd(250, 60_000);
-    const waiting = served.exchanges.find(({ response }) => !response.writableFinished && response.socket);
-    one.socket.destroy();
-    await until("the cancellation", () => waiting?.cancel.cancelled);
-    expect(waiting?.cancel.reason).toBe("client_left");
-    expect(served.exchanges[0]?.cancel.cancelled).toBe(false);
-  });
+  if (kind === WholeResponse)
+    it("has not reached a client that leaves while it waits", async () => {
+      const one = await crowd(250, 60_000);
+      const waiting = served.exchanges.find(({ response }) => !response.writableFinished && response.socket);
+      one.socket.destroy();
+      await until("the cancellation", () => waiting?.cancel.cancelled);
+      expect(waiting?.cancel.reason).toBe("client_left");
+      expect(served.exchanges[0]?.cancel.cancelled).toBe(false);
+    });
 
   it("is not written for a client that leaves before the end of the tick", async () => {
     served.act = (exchange) => {
