@@ -23,7 +23,7 @@ export interface LedgerWriter {
   /** False when the spool is full and the policy is to refuse: do not admit. */
   accepting(): boolean;
   /**
-   * Resolves once the admission is in the spool file (one write a tick for all that were admitted in it).
+   * Resolves once the admission is in the spool file (one write for all that are admitted before anything else runs).
    * Call it before anything is sent to a provider.
    */
   admit(admission: Admission): Promise<void>;

@@ -34,7 +34,10 @@ interface Totals {
   lines: number;
 }
 
-/** Append-only segment files with one write a tick for all lines of it. Never throws for what the disk does. */
+/**
+ * Append-only segment files. Lines that come together are one write: at the end of the callback that runs, where somebody waits
+ * for one of them, else once a turn of the event loop. Never throws for what the disk does.
+ */
 export class Spool {
   readonly #options: SpoolOptions;
   #lines: Line[] = [];
@@ -64,7 +67,7 @@ export class Spool {
     this.#rotate();
   }
 
-  /** Queues a line for this tick's write. */
+  /** Queues a line for the next write. */
   append(line: Line): void {
     if (this.#closed) {
       this.#dropped++;
@@ -86,7 +89,7 @@ export class Spool {
     return this.#tick;
   }
 
-  /** Writes what this tick has queued now. */
+  /** Writes what is queued now. */
   flush(): void {
     if (this.#immediate) clearImmediate(this.#immediate);
     this.#immediate = null;
