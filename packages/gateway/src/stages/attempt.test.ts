@@ -114,6 +114,15 @@ const failureOf = (running: Running) => {
   return outcome?.kind === "failed" ? outcome.failure : undefined;
 };
 
+it("is given up at its first token's deadline where that comes before the connection's", async () => {
+  const run = start({ timeouts: { ...SPEC.timeouts, firstTokenMs: 1_000 } });
+  run.call.sent();
+  run.clock.advance(1_000);
+  await run.settled();
+  expect(failureOf(run)?.class).toBe("timeout");
+  expectNothingLeft(run);
+});
+
 describe("a JSON answer", () => {
   it("is taken whole, with what it says", async () => {
     const run = start({ stream: false });
