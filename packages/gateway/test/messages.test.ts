@@ -364,3 +364,18 @@ describe("a chat client on an Anthropic deployment", () => {
     expect(choices[0]?.message.content).toBe("hello");
   });
 });
+
+it("metadata is put into the translated answer, not into the one that came", async () => {
+  upstream.answer((response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(chatAnswer("plain words")),
+  );
+  const answer = await gateway.post(
+    { model: "plain", ...ASKED },
+    { path: "/v1/messages", headers: { "x-sluicegate-metadata": "on" } },
+  );
+  expect(await answer.json()).toMatchObject({
+    type: "message",
+    content: [{ type: "text", text: "plain words" }],
+    gateway_metadata: { provider: "plain" },
+  });
+});

@@ -220,3 +220,13 @@ describe("what is passed on unread", () => {
     expect(intakeOf().push(Buffer.alloc(0)).bytes).toBeNull();
   });
 });
+
+it("an event that ends beyond what came is not passed on, though the bytes behind it would end it", () => {
+  const event = (text: string) =>
+    Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`);
+  const intake = intakeOf();
+  intake.push(event("a"));
+  const lent = event("bc");
+  expect(intake.passes(lent, 0, lent.length - 3)).toBe(false);
+  expect(intake.passes(lent, 0, lent.length)).toBe(true);
+});
