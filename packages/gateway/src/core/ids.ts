@@ -52,6 +52,7 @@ export function idAt(prefix: string, atMs: number, random: Random): string {
     letter(b[14]),
     letter(b[15]),
   );
+  // Of a shorter or longer one the first letters are made again; NaN, which stands for a missing letter, goes with them.
   return prefix.length === PREFIX_CHARS ? text : `${prefix}${text.slice(PREFIX_CHARS)}`;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { postHead, type RawClient, rawClient } from "../../test/support/raw-client.ts";
@@ -491,6 +492,20 @@ describe("draining", () => {
     await drained;
     await expect(fetch(served.url)).rejects.toThrow();
   }, 10_000);
+
+  it("answers what a new connection has sent, however late it is read", async () => {
+    const served = await serve((exchange) => exchange.respond(200, [], "in time"));
+    const accepted = once(served.server.node, "connection");
+    const fresh = await client(served);
+    await accepted;
+    const drained = served.server.drain(30_000);
+    fresh.socket.write(get());
+    // The loop is held up until after the next look at connections without a request: this one's is there, and unread.
+    const busyUntil = performance.now() + 120;
+    while (performance.now() < busyUntil);
+    expect(await answersOf(fresh)).toMatchObject([{ body: "in time" }]);
+    await drained;
+  });
 
   it("ends what does not end in time", async () => {
     const served = await serve((exchange) => exchange.begin(200, []));

@@ -144,11 +144,13 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 function drain(server: Server, fresh: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), timeoutMs);
-    // A connection kept alive after its last answer would hold the server open: those are looked for again and again.
-    const sweep = setInterval(() => {
+    const closeUnused = (): void => {
       server.closeIdleConnections();
       for (const socket of fresh) if (socket.bytesRead === 0) socket.destroy();
-    }, 50);
+    };
+    // A connection kept alive after its last answer would hold the server open: those are looked for again and again.
+    // Only after the loop has looked for input: a request may have come while it was busy, and lie there unread.
+    const sweep = setInterval(() => setImmediate(closeUnused), 50);
     server.close(() => {
       clearTimeout(force);
       clearInterval(sweep);

@@ -81,6 +81,7 @@ export class EventIntake {
   }
 
   push(chunk: Buffer): Taken {
+    // Lent bytes have been looked at so before; those of a decoder, or of a proxied call, have not.
     if (this.passes(chunk, 0, chunk.length)) return { bytes: chunk, said: null, broken: null };
     return this.#take((forward) => this.#splitter.push(chunk, (event) => this.#onEvent(event, forward)));
   }
