@@ -171,7 +171,8 @@ function notes(results) {
   return `${times ? `Portkey takes ${times.median.toFixed(0)} times the CPU of Sluicegate for a 1.5 KB request.\n\n` : ""}Each proxy has one core and is the only one under load; load generator and upstream have the other core. CPU is that of the
 whole process, all threads. Sluicegate authenticates, routes over two deployments, prices, writes a ledger row to SQLite and an
 access log line. nginx only passes bytes on. "Bare node" is what node:http, a client of our kind and parsing both bodies
-take, and nothing else ([bare-proxy.mjs](bare-proxy.mjs)): it says how a machine takes to node, next to nginx. Portkey runs as its package starts it, without a ledger.
+take, and nothing else ([bare-proxy.mjs](bare-proxy.mjs)): it says how a machine takes to node, next to nginx.
+Portkey runs as its package starts it, without a ledger.
 
 A ratio is taken within a round, the median is over
 the rounds; figures move 10–20 % with the neighbours, so compare ratios, not microseconds. Added latency is a

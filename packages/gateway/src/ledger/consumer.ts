@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
+import { ownText } from "../core/own-text.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
-import { detached } from "./detached.ts";
 import type { SegmentTail, TailLines } from "./segment-tail.ts";
 import type { Position } from "./segments.ts";
 import { lineHead, type Settled } from "./spool-line.ts";
@@ -125,11 +125,11 @@ export class Consumer {
 
   #hold(requestId: string, held: Held): void {
     const { line, sinceMs, segment, bytes, lines } = held;
-    this.#held.set(detached(requestId), { line: detached(line), sinceMs, segment, bytes, lines });
+    this.#held.set(ownText(requestId), { line: ownText(line), sinceMs, segment, bytes, lines });
   }
 
   #show(requestId: string, line: string): void {
-    this.#shown.set(detached(requestId), detached(line));
+    this.#shown.set(ownText(requestId), ownText(line));
     if (this.#shown.size <= LEDGER_LIMITS.heldMax) return;
     const [oldest] = this.#shown.keys();
     if (oldest !== undefined) this.#shown.delete(oldest);

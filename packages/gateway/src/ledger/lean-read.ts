@@ -1,5 +1,5 @@
+import { ownText } from "../core/own-text.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
-import { detached } from "./detached.ts";
 import {
   ADMITTED_FIELDS,
   ADMITTED_OWN_FIELDS,
@@ -62,7 +62,7 @@ class Runs {
   }
 
   #read(text: string): Run {
-    const run = { text: detached(text), values: listOf(text) };
+    const run = { text: ownText(text), values: listOf(text) };
     if (text.length > LEDGER_LIMITS.runCharsMax) return run;
     if (this.#byText.size >= LEDGER_LIMITS.runsMax) this.#byText.clear();
     this.#byText.set(run.text, run);

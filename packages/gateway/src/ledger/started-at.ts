@@ -1,4 +1,4 @@
-import { detached } from "./detached.ts";
+import { ownText } from "../core/own-text.ts";
 
 const MINUTE_CHARS = "2026-11-01T12:00:".length;
 const ISO_CHARS = "2026-11-01T12:00:00.000Z".length;
@@ -18,7 +18,7 @@ export function startedMs(text: string): number {
     const startMs = Date.parse(`${minute}00.000Z`);
     // Not every way to write a minute goes together with all seconds: 24:00 does not.
     if (Number.isNaN(startMs) || !new Date(startMs).toISOString().startsWith(minute)) return Date.parse(text);
-    LAST.minute = detached(minute);
+    LAST.minute = ownText(minute);
     LAST.ms = startMs;
   }
   return LAST.ms + seconds * 1_000 + ms;

@@ -36,19 +36,16 @@ export interface Served {
 /** A client may send any number of fields nobody knows; a header is no place for all of them. */
 const DROPPED_CHARS_MAX = 1_024;
 
-/** The request id alone: on every answer, errors included. */
-export function idHeaders(visit: Visit): string[] {
-  const { requestId, protocol } = visit;
-  const own = protocol.requestIdHeader;
-  return own === undefined ? [HEADERS.requestId, requestId] : [HEADERS.requestId, requestId, own, requestId];
+/** The request id alone: on every answer, errors included; put behind `headers`, where those are given. */
+export function idHeaders({ requestId, protocol }: Visit, headers: string[] = []): string[] {
+  headers.push(HEADERS.requestId, requestId);
+  if (protocol.requestIdHeader !== undefined) headers.push(protocol.requestIdHeader, requestId);
+  return headers;
 }
 
 /** All `x-sluicegate-*` headers of a served answer, flat; put behind `headers`, where those are given. */
 export function servedHeaders(served: Served, headers: string[] = []): string[] {
-  const { requestId, protocol } = served.visit;
-  headers.push(HEADERS.requestId, requestId);
-  if (protocol.requestIdHeader !== undefined) headers.push(protocol.requestIdHeader, requestId);
-  headers.push(HEADERS.cache, "bypass");
+  idHeaders(served.visit, headers).push(HEADERS.cache, "bypass");
   if (served.expose === "minimal") return headers;
   const { deployment, dropped } = served;
   const names = servedNames(deployment, served.alias, served.model);
