@@ -74,6 +74,11 @@ export function paceOf(start) {
   return match && { events: Number(match[1]), intervalMs: Number(match[2]) };
 }
 
+/** Whether a request body asks for a failure. */
+export function failsAsAsked(start) {
+  return start.includes("bench:fail:");
+}
+
 /** The upstream's JSON answer. */
 export function answerBody() {
   const make = (content) =>

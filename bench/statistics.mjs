@@ -16,3 +16,11 @@ export function summary(values) {
     count: values.length,
   };
 }
+
+/** Theil and Sen's slope of points [x, y]: the median of the slopes between all pairs. NaN for fewer than two. */
+export function slope(points) {
+  const slopes = [];
+  for (const [i, [x, y]] of points.entries())
+    for (const [otherX, otherY] of points.slice(i + 1)) if (otherX !== x) slopes.push((otherY - y) / (otherX - x));
+  return percentile(slopes, 0.5);
+}

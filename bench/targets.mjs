@@ -33,24 +33,26 @@ export async function startNginx({ upstreamPort, folder }) {
   return target("nginx", child, { port, streamPath: "/stream/v1/chat/completions", headers: {} });
 }
 
-/** The gateway as built, its access log and ledger on. `nodeArgs` go to node, for profiles. */
+/** The gateway as built, its access log and ledger on. `nodeArgs` go to node, for profiles; `configOf` gives another config. */
 export async function startSluicegate({
   upstreamPort,
   folder,
   main = gatewayMain(),
   nodeArgs = [],
   name = "sluicegate",
+  configOf = sluicegateConfig,
 }) {
   const port = await freePort();
   const config = join(folder, `${name}.yaml`);
-  writeFileSync(config, sluicegateConfig(port, upstreamPort));
+  writeFileSync(config, configOf(port, upstreamPort));
   const log = join(folder, `${name}-access.log`);
   const args = [...nodeArgs, main, "serve", "--config", config, "--data-dir", join(folder, `${name}-data`)];
   const env = { NODE_ENV: "production", SLUICEGATE_ADMIN_KEY: "" };
   const child = start({ name, core: PROXY_CORE, command: process.execPath, args, log, env, cwd: folder });
   await untilReady(child, () => listens(port));
   const headers = { authorization: `Bearer ${KEY}` };
-  return { ...target(name, child, { port, headers }), translatedPath: "/v1/messages" };
+  const data = join(folder, `${name}-data`);
+  return { ...target(name, child, { port, headers }), translatedPath: "/v1/messages", data };
 }
 
 /** A proxy on node:http that does nothing but pass on and parse: what of the gateway's cost is node's. It takes no streams. */

@@ -1,13 +1,16 @@
 // The upstream behind every proxy: answers chat requests with fixed bytes, as cheaply as node:net allows, so that it is
 // not what is measured. A child process of run.mjs; says its port and, on demand, its counts over IPC.
 import { createServer } from "node:net";
-import { answerBody, paceOf, streamEvents } from "./payloads.mjs";
+import { answerBody, failsAsAsked, paceOf, streamEvents } from "./payloads.mjs";
 
 const STREAM_EVENTS_MAX = 100_000;
 const BODY_START_BYTES = 400;
 
 const counts = { requests: 0, bodyBytes: 0, streams: 0, events: 0, openStreams: 0 };
 const answer = fixedAnswer();
+const failure = Buffer.from(
+  "HTTP/1.1 500 Internal Server Error\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+);
 const refusal = Buffer.from("HTTP/1.1 411 Length Required\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
 const pacers = new Map();
 const eventBuffers = new Map();
@@ -53,6 +56,10 @@ function read(socket, state, data) {
 }
 
 function respond(socket, state) {
+  if (failsAsAsked(state.start)) {
+    socket.write(failure);
+    return;
+  }
   const pace = paceOf(state.start);
   if (!pace) {
     socket.write(answer);
