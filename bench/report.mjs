@@ -1,9 +1,9 @@
 // Turns the samples of a run into RESULTS.md. Alone, it writes the report of the last run again: `node bench/report.mjs [OUT]`.
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { summary } from "./statistics.mjs";
+import { NONE_MB, SOAK_MINUTES_MIN, summary } from "./statistics.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -23,12 +23,14 @@ const BUDGET = [
   { kind: "latency", part: "p50", title: "Added latency at concurrency 1, p50, ms", must: 0.4, goal: 0.25 },
   { kind: "latency", part: "p99", title: "Added latency at concurrency 1, p99, ms", must: 2, goal: 1 },
   { kind: "rss", title: "RSS with STREAMS open streams, MB", must: 250, goal: 150 },
+  { kind: "growth", title: "RSS growth over an hour of mixed load, MB", must: "none", goal: "none" },
 ];
 
 const NAMES = { nginx: "nginx", bare: "bare node", sluicegate: "Sluicegate", portkey: "Portkey" };
 
-/** Writes the report to `file` and returns its tables. */
-export function writeReport(results, file) {
+/** Writes the report to `file` and returns its tables. With `soaked`, the last soak on this machine is part of it. */
+export function writeReport(measured, file, { soaked = false } = {}) {
+  const results = { ...measured, soak: soaked ? lastSoak() : null };
   const tables = `${budgetTable(results)}\n${absoluteTable(results)}`;
   writeFileSync(file, `# Benchmark results\n\n${machineLines(results)}\n${tables}\n${notes(results)}`);
   return tables;
@@ -58,7 +60,8 @@ function budgetTable(results) {
 }
 
 /** The spread of one figure over the rounds: ratios to nginx of the same round, milliseconds, or megabytes. Null when it was not measured. */
-function figure({ samples, memory }, { kind, part }, name) {
+function figure({ samples, memory, soak }, { kind, part }, name) {
+  if (kind === "growth") return soak && name === "sluicegate" ? summary([soak.growth.perHour]) : null;
   if (kind === "rss") {
     if (!memory?.[name]) return null;
     const worst = Math.max(memory[name].rss, (name === "sluicegate" && memory.fresh?.rss) || 0);
@@ -69,6 +72,7 @@ function figure({ samples, memory }, { kind, part }, name) {
 }
 
 function reached(median, { must, goal }) {
+  if (must === "none") return median <= NONE_MB ? "goal" : "**no**";
   if (median <= goal) return "goal";
   return median <= must ? "must" : "**no**";
 }
@@ -148,11 +152,18 @@ function absoluteTable({ samples, memory, sizes }) {
   return table(head, rows);
 }
 
-function machineLines({ startedAt, quick, rounds, samples, sizes, versions }) {
+/** What the last `npm run soak` found, if it ran at least half an hour. */
+function lastSoak() {
+  const file = join(here, ".work", "last-soak");
+  const soak = existsSync(file) && JSON.parse(readFileSync(file, "utf8"));
+  return soak && soak.minutes >= SOAK_MINUTES_MIN ? soak : null;
+}
+
+function machineLines({ startedAt, quick, rounds, samples, sizes, versions, soak }) {
   const portkey = versions.portkey && Object.entries(versions.portkey).map(([name, version]) => `${name} ${version}`);
   const { requests, streams, streamEvents, streamIntervalMs, connections } = sizes;
   return `${[
-    `- ${new Date(startedAt).toISOString().slice(0, 16).replace("T", " ")} UTC, ${
+    `- ${minuteOf(startedAt)} UTC, ${
       samples.length ? `${rounds} rounds` : "memory only"
     }${quick ? ", **quick run: not to be quoted**" : ""}`,
     `- ${cpus().length} cores, ${cpus()[0].model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}`,
@@ -162,7 +173,13 @@ function machineLines({ startedAt, quick, rounds, samples, sizes, versions }) {
     `- a round: ${connections} connections, ${number(requests.json.default)} small and ${number(requests.large.default)} large requests` +
       `${portkey ? ` (Portkey ${number(requests.json.portkey)} and ${number(requests.large.portkey)})` : ""}, ` +
       `${streams} streams of ${streamEvents} events, one every ${streamIntervalMs} ms`,
-  ].join("\n")}\n`;
+    soak &&
+      `- growth: ${soak.minutes} minutes at ${soak.rate} requests a second from ${minuteOf(soak.startedAt)} UTC, ` +
+        `Sluicegate ${soak.versions.commit}; medians of its last three quarters ` +
+        `${soak.growth.quarters.map((mb) => mb.toFixed(0)).join(", ")} MB`,
+  ]
+    .filter(Boolean)
+    .join("\n")}\n`;
 }
 
 function notes(results) {
@@ -193,7 +210,7 @@ function namesOf({ samples, memory }) {
 }
 
 function spread({ median, low, high, count }, { kind, part }) {
-  const digits = kind === "rss" ? 0 : part ? 3 : 2;
+  const digits = kind === "rss" ? 0 : kind === "growth" ? 1 : part ? 3 : 2;
   const text = median.toFixed(digits);
   return count > 1 ? `${text} (${low.toFixed(digits)}–${high.toFixed(digits)})` : text;
 }
@@ -209,11 +226,15 @@ function table(head, rows) {
   return `${[padded[0], rule, ...padded.slice(1)].map((row) => `| ${row.join(" | ")} |`).join("\n")}\n`;
 }
 
+function minuteOf(time) {
+  return new Date(time).toISOString().slice(0, 16).replace("T", " ");
+}
+
 function number(n) {
   return n.toLocaleString("en");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const results = JSON.parse(readFileSync(join(here, ".work", "last-run"), "utf8"));
-  process.stdout.write(writeReport(results, process.argv[2] ?? RESULTS));
+  process.stdout.write(writeReport(results, process.argv[2] ?? RESULTS, { soaked: true }));
 }

@@ -55,7 +55,7 @@ async function main() {
     const results = { startedAt, quick, rounds, sizes, versions: found, samples, memory };
     mkdirSync(WORK, { recursive: true });
     writeFileSync(join(WORK, "last-run"), JSON.stringify(results));
-    const table = writeReport(results, options.out);
+    const table = writeReport(results, options.out, { soaked: options.whole });
     process.stdout.write(`\n${table}\nwritten to ${options.out}\n`);
     for (const target of Object.values(targets)) await end(target.child);
     rig.remove();
@@ -137,7 +137,7 @@ function readOptions() {
   // Part of a benchmark does not replace a whole one.
   const whole = !quick && !only && portkey && rounds >= 12 && !values.gateway;
   const out = values.out ?? (whole ? RESULTS : join(WORK, "RESULTS.md"));
-  return { only, quick, rounds, portkey, out, gateway: values.gateway };
+  return { only, quick, rounds, portkey, out, whole, gateway: values.gateway };
 }
 
 function say(text) {

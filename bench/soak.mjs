@@ -9,15 +9,13 @@ import { openRig } from "./rig.mjs";
 import { soakConfig } from "./soak-config.mjs";
 import { SoakLoad } from "./soak-load.mjs";
 import { readStats, rowsByAlias, scrapeMetrics } from "./soak-reading.mjs";
-import { percentile, slope } from "./statistics.mjs";
+import { NONE_MB, percentile, SOAK_MINUTES_MIN, slope } from "./statistics.mjs";
 import { startSluicegate, versions, WORK } from "./targets.mjs";
 
 const SAMPLE_MS = 5_000;
 const RELOAD_MS = 300_000;
 /** What is thrown away at the start: caches fill, V8 finds its sizes, idempotency keys live ten minutes. */
 const WARM_SHARE = 0.25;
-/** Growth an hour that counts as none: what the floor of a collector's saw moves without any leak. */
-const NONE_MB = 5;
 
 async function main() {
   const { minutes, rate } = readOptions();
@@ -98,10 +96,11 @@ function judge({ growth, minutes, stats, open, rows }, load) {
   const wrong = load.rowsMissing(rows);
   if (stats.in_flight !== 0) wrong.push(`${stats.in_flight} requests still in flight`);
   if (open !== 0) wrong.push(`${open} streams still open at the upstream`);
-  if (minutes >= 30 && growth.perHour > NONE_MB) wrong.push(`memory grows by ${growth.perHour.toFixed(1)} MB an hour`);
+  if (minutes >= SOAK_MINUTES_MIN && growth.perHour > NONE_MB)
+    wrong.push(`memory grows by ${growth.perHour.toFixed(1)} MB an hour`);
   if (wrong.length > 0) throw new Error(wrong.join("; "));
   say(
-    minutes >= 30
+    minutes >= SOAK_MINUTES_MIN
       ? "flat, nothing kept, every row there"
       : "nothing kept, every row there; too short to say whether memory grows",
   );
