@@ -100,6 +100,8 @@ export interface ControlSeat {
   store(): { kind: string; state: "ok" | "degraded" | "down" };
   /** Requests that wait for a place at a deployment. */
   queueDepth(): number;
+  /** Tokens of ceilings that running calls have reserved. */
+  reservedTokens(): number;
 }
 
 /** A running gateway. */
@@ -244,6 +246,7 @@ function seatOf({ plane, calm, keys, prober, rings, state, databasePath }: SeatP
     },
     store: () => ({ kind: calm.state.kind, state: calm.state.standing() }),
     queueDepth: () => calm.rooms.waiting,
+    reservedTokens: () => calm.state.reservedTokens(),
   };
 }
 

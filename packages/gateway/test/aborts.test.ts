@@ -25,6 +25,9 @@ const ABORTS = 1_000;
 const ABREAST = 40;
 const SEED = 7;
 
+/** Wide enough for all of them, and counted all the same. */
+const WIDE = "{ rpm: 1000000, tpm: 100000000, concurrency: 100 }";
+
 const CHAINS: Record<string, string[]> = {
   hang: ["sim/hang"],
   prestall: ["sim/prestall"],
@@ -136,6 +139,7 @@ describe(`${ABORTS} clients that leave`, () => {
   const listening = new Set<object>();
   const budgets = new Set<string>();
   let halfBodies = 0;
+  let reservedAtMost = 0;
 
   beforeAll(async () => {
     const onCancel = Cancel.prototype.onCancel;
@@ -161,7 +165,7 @@ describe(`${ABORTS} clients that leave`, () => {
     gateway = await startTestGateway({
       forgives: true,
       clock,
-      config: configOf(CHAINS),
+      config: configOf(CHAINS).replace("SIMULATOR", `SIMULATOR, limits: ${WIDE}`),
       simulator: { recentRequests: 10_000 },
       log: {
         ...silentLog,
@@ -189,14 +193,16 @@ describe(`${ABORTS} clients that leave`, () => {
         const outcome = await client.send({ marker: `m${n}`, ...phase.order(chance, n) });
         outcomes.push({ ...outcome, phase });
         if (n % 25 === 0) await leaveInTheBody(n);
+        if (n % 50 === 1) reservedAtMost = Math.max(reservedAtMost, (await stats()).reserved_tokens);
       }
     };
     await Promise.all(Array.from({ length: ABREAST }, worker));
     client.close();
-    await until("every request to be settled", async () => {
-      const stats = (await (await gateway.admin("/v1/stats")).json()) as { in_flight: number };
-      return stats.in_flight === 0;
-    });
+    await until("every request to be settled", async () => (await stats()).in_flight === 0);
+  }
+
+  async function stats(): Promise<{ in_flight: number; reserved_tokens: number }> {
+    return (await (await gateway.admin("/v1/stats")).json()) as { in_flight: number; reserved_tokens: number };
   }
 
   /** A client that leaves while it is sending its request: nobody is called, and nothing is owed. */
@@ -213,8 +219,10 @@ describe(`${ABORTS} clients that leave`, () => {
     await until("it to be settled", () => logged.slice(began).some((row) => row.client_request_id === `half${n}`));
   }
 
-  test("leave no fault, no timer, no listener and no connection behind", async () => {
+  test("leave no fault, no reservation, no timer, no listener and no connection behind", async () => {
     expect(faults).toEqual([]);
+    expect(reservedAtMost).toBeGreaterThan(0);
+    expect((await stats()).reserved_tokens).toBe(0);
     expect([...listening]).toEqual([]);
     // With the deployments gone their idle connections go too: what stayed would be one that nobody had let go.
     gateway.writeConfig(configOf({ other: ["sim/echo?tag=other"] }));

@@ -100,6 +100,12 @@ class RemoteState implements SharedState {
     this.#alone.settle(hold.request, hold.draws, settlement.usedTokens, this.#clock.monotonic());
   }
 
+  reservedTokens(): number {
+    let sum = this.#shared.reservedTokens();
+    for (const { request } of this.#holds.values()) sum += request.tokens;
+    return sum;
+  }
+
   used: SharedState["used"] = (ceiling) => this.#shared.used(ceiling);
 
   async close(): Promise<void> {}

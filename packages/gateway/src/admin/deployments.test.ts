@@ -172,7 +172,7 @@ describe("circuits", () => {
 describe("health", () => {
   it("is degraded while a circuit is not closed or the store is away, and as ready as before", async () => {
     const store = { kind: "redis", state: "ok" as "ok" | "down" };
-    const { get, board } = await started({}, { store: () => store, queueDepth: () => 7 });
+    const { get, board } = await started({}, { store: () => store, queueDepth: () => 7, reservedTokens: () => 812 });
     const health = async () => (await get("/v1/health", null)).json();
     expect(await health()).toMatchObject({ status: "ok", store, open_circuits: 0 });
     fail(board, "backup", 5);
@@ -187,13 +187,16 @@ describe("health", () => {
     expect(JSON.stringify(await health())).not.toContain("acme");
     const ready = await get("/readyz", null);
     expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", degraded: ["circuits"] }]);
-    expect(await (await get("/v1/stats")).json()).toMatchObject({ circuits: { backup: "open" }, hedges: 0 });
+    expect(await (await get("/v1/stats")).json()).toMatchObject({
+      ...{ circuits: { backup: "open" }, hedges: 0, reserved_tokens: 812 },
+    });
     const lines = (await (await get("/metrics")).text()).split("\n");
     for (const line of [
       'sluicegate_circuit_state{deployment="backup",state="open"} 1',
       'sluicegate_circuit_state{deployment="backup",state="closed"} 0',
       'sluicegate_circuit_state{deployment="openai/gpt-big",state="closed"} 1',
       "sluicegate_queue_depth 7",
+      "sluicegate_reserved_tokens 812",
       'sluicegate_store_state{state="ok"} 1',
       "sluicegate_hedges_total 0",
     ])

@@ -133,6 +133,7 @@ describe("numbers of the process", () => {
     const { get } = await busy();
     expect(await (await get("/v1/stats")).json()).toEqual({
       in_flight: 1,
+      reserved_tokens: 0,
       requests: 3,
       by_status: { ok: 1, failed: 1, refused: 1 },
       tokens: { input: 100, output: 20 },

@@ -134,6 +134,12 @@ function gateway(parts: ControlParts, loopDelay: LoopDelay): Family[] {
       samples: [{ value: parts.queueDepth() }],
     },
     {
+      name: "reserved_tokens",
+      help: "Tokens of ceilings that running calls have reserved.",
+      type: "gauge",
+      samples: [{ value: parts.reservedTokens() }],
+    },
+    {
       name: "store_state",
       help: "1 for the state of what replicas share.",
       type: "gauge",

@@ -101,6 +101,8 @@ export interface ControlParts {
   store(): StoreState;
   /** Requests that wait for a place at a deployment. */
   queueDepth(): number;
+  /** Tokens of ceilings that running calls have reserved. */
+  reservedTokens(): number;
   /** Reads the config again. Absent: this gateway cannot, and `/admin/config/reload` does not exist. */
   reload?(): Promise<ReloadResult>;
 }

@@ -28,6 +28,7 @@ function statsOf(parts: ControlParts): Record<string, unknown> {
   }
   return {
     in_flight: reading.inFlight,
+    reserved_tokens: parts.reservedTokens(),
     requests: reading.requests,
     by_status: reading.byStatus,
     tokens: { input: reading.inputTokens, output: reading.outputTokens },

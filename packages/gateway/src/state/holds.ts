@@ -1,7 +1,8 @@
 import { STATE_BOUNDS } from "./bounds.ts";
+import type { ReserveRequest } from "./state.ts";
 
 /** Reservations of this replica that are not settled, by holder. At the bound the oldest is taken for lost. */
-export class Holds<Hold> {
+export class Holds<Hold extends { request: ReserveRequest }> {
   readonly #byHolder = new Map<string, Hold>();
 
   has(holder: string): boolean {
@@ -26,5 +27,14 @@ export class Holds<Hold> {
 
   all(): IterableIterator<Hold> {
     return this.#byHolder.values();
+  }
+
+  /** Tokens reserved by all of them together; a call under ceilings that count no tokens reserves none. */
+  tokens(): number {
+    let sum = 0;
+    for (const { request } of this.#byHolder.values()) {
+      if (request.ceilings.some(({ tpm }) => tpm !== null)) sum += request.tokens;
+    }
+    return sum;
   }
 }

@@ -46,6 +46,7 @@ export function memoryState(
       if (hold) ceilings.settle(hold.request, hold.draws, usedTokens, clock.monotonic());
     },
     used: (ceiling) => ceilings.used(ceiling, clock.monotonic()),
+    reservedTokens: () => holds.tokens(),
     async close() {},
   };
 }

@@ -72,6 +72,10 @@ export class RedisCeilings {
     return this.#link.usable ? this.#known.used(ceiling, now) : this.#standIn.used(ceiling, now);
   }
 
+  reservedTokens(): number {
+    return this.#holds.tokens();
+  }
+
   /** The store answers: tells it what happened without it. `replicas`: how many there are, for the next time it is lost. */
   back(replicas: number): void {
     if (this.#standIn.busy) this.#reconcile(this.#standIn.end(this.#clock.monotonic()));

@@ -89,6 +89,8 @@ export class RedisState implements SharedState {
 
   used: SharedState["used"] = (ceiling) => this.#ceilings.used(ceiling);
 
+  reservedTokens: SharedState["reservedTokens"] = () => this.#ceilings.reservedTokens();
+
   /** Resolves when the store has answered for the first time, or after so long without. */
   async connected(waitMs: number): Promise<void> {
     if (this.#epoch !== null) return;

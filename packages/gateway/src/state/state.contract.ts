@@ -38,6 +38,7 @@ export function stateContract(name: string, open: () => Promise<StateHarness>): 
     afterEach(() => store.close());
 
     ceilingContract(() => store);
+    reservedContract(() => store);
     sizeContract(() => store);
     slotContract(() => store);
     scheduleContract(() => store);
@@ -113,6 +114,23 @@ function ceilingContract(store: () => StateHarness): void {
     other.settle({ holder: "4", usedTokens: null });
     await store().drained(other);
     expect(await state.reserve(requestOf("6", { tokens: 500, ceilings }))).toEqual({ ok: true });
+  });
+}
+
+function reservedContract(store: () => StateHarness): void {
+  it("knows the tokens that its own calls hold, and no longer than they run", async () => {
+    const [state, other] = [await store().replica(), await store().replica()];
+    const ceilings = [ceilingOf({ tpm: 1_000 }), ceilingOf({ key: "p", tpm: 2_000 })];
+    await state.reserve(requestOf("1", { tokens: 300, ceilings }));
+    await state.reserve(requestOf("2", { tokens: 200, ceilings }));
+    await state.reserve(requestOf("2", { tokens: 200, ceilings }));
+    expect(await state.reserve(requestOf("3", { tokens: 900, ceilings }))).toMatchObject({ ok: false });
+    await state.reserve(requestOf("4", { tokens: 70, ceilings: [ceilingOf({ key: "slots", concurrency: 1 })] }));
+    expect([state.reservedTokens(), other.reservedTokens()]).toEqual([500, 0]);
+    state.settle({ holder: "1", usedTokens: 40 });
+    expect(state.reservedTokens()).toBe(200);
+    for (const usedTokens of [null, 10]) state.settle({ holder: "2", usedTokens });
+    expect(state.reservedTokens()).toBe(0);
   });
 }
 

@@ -99,6 +99,8 @@ export interface SharedState {
   settle(settlement: Settlement): void;
   /** How much of a ceiling is used, 0 to 1, by the fullest of its parts, as last known here. */
   used(ceiling: Ceiling): number;
+  /** Tokens that attempts of this replica have reserved and not settled. */
+  reservedTokens(): number;
   readonly replays: Replays;
   /** Sends what is still to be sent, and lets go of the store. Never rejects. */
   close(): Promise<void>;
