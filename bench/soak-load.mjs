@@ -5,6 +5,7 @@ import { kindAt, MIX, soakBytes } from "./soak-requests.mjs";
 const TICK_MS = 10;
 const OPEN_MAX = 1_000;
 const LATE_MS = 30_000;
+const SAID_MAX = 400;
 
 /** Sends the mix at `rate` requests a second to a port of 127.0.0.1. */
 export class SoakLoad {
@@ -78,7 +79,7 @@ export class SoakLoad {
     try {
       const connection = this.#free.shift() ?? (await Connection.open(this.#port));
       if (kind.leaveAfter === undefined) {
-        expect(kind, await whole(connection, bytes));
+        await whole(connection, bytes, kind);
         this.#free.push(connection);
       } else await untilLeft(connection, bytes, kind.leaveAfter);
       count.done += 1;
@@ -92,10 +93,20 @@ export class SoakLoad {
   }
 }
 
-function whole(connection, bytes) {
-  return new Promise((resolve, reject) =>
-    connection.send(bytes, (error, status) => (error ? reject(error) : resolve(status))),
-  );
+/** Sends a request and reads its answer; rejects for a status that is not expected, with the start of what was said. */
+function whole(connection, bytes, { name, status: expected }) {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const onBody = (body, from, to) => {
+      if (said.length < SAID_MAX) said += body.latin1Slice(from, Math.min(to, from + SAID_MAX));
+    };
+    const done = (error, status) => {
+      if (error) reject(new Error(`${name}: ${error.message}`));
+      else if ([expected].flat().includes(status)) resolve();
+      else reject(new Error(`${name}: status ${status}: ${said}`));
+    };
+    connection.send(bytes, done, onBody);
+  });
 }
 
 /** Sends a request and hangs up when so many bytes of the body have come. */
@@ -113,8 +124,4 @@ function untilLeft(connection, bytes, leaveAfter) {
     connection.send(bytes, (error) => (error ? reject(error) : leave()), onBody);
     if (leaveAfter === 0) setImmediate(leave);
   });
-}
-
-function expect(kind, status) {
-  if (![kind.status].flat().includes(status)) throw new Error(`${kind.name}: status ${status}`);
 }
