@@ -24,6 +24,7 @@ const BUDGET = [
   { kind: "latency", part: "p99", title: "Added latency at concurrency 1, p99, ms", must: 2, goal: 1 },
   { kind: "rss", title: "RSS with STREAMS open streams, MB", must: 250, goal: 150 },
   { kind: "growth", title: "RSS growth over an hour of mixed load, MB", must: "none", goal: "none" },
+  { kind: "store", title: "Shared store round trips a request", must: 2, goal: 1 },
 ];
 
 const NAMES = { nginx: "nginx", bare: "bare node", sluicegate: "Sluicegate", portkey: "Portkey" };
@@ -31,7 +32,7 @@ const NAMES = { nginx: "nginx", bare: "bare node", sluicegate: "Sluicegate", por
 /** Writes the report to `file` and returns its tables. With `soaked`, the last soak on this machine is part of it. */
 export function writeReport(measured, file, { soaked = false } = {}) {
   const results = { ...measured, soak: soaked ? lastSoak() : null };
-  const tables = `${budgetTable(results)}\n${absoluteTable(results)}`;
+  const tables = [budgetTable(results), absoluteTable(results)].filter(Boolean).join("\n");
   writeFileSync(file, `# Benchmark results\n\n${machineLines(results)}\n${tables}\n${notes(results)}`);
   return tables;
 }
@@ -60,8 +61,10 @@ function budgetTable(results) {
 }
 
 /** The spread of one figure over the rounds: ratios to nginx of the same round, milliseconds, or megabytes. Null when it was not measured. */
-function figure({ samples, memory, soak }, { kind, part }, name) {
+function figure({ samples, memory, store, soak }, { kind, part }, name) {
   if (kind === "growth") return soak && name === "sluicegate" ? summary([soak.growth.perHour]) : null;
+  if (kind === "store")
+    return store && name === "sluicegate" ? summary([Math.max(store.json.trips, store.stream.trips)]) : null;
   if (kind === "rss") {
     if (!memory?.[name]) return null;
     const worst = Math.max(memory[name].rss, (name === "sluicegate" && memory.fresh?.rss) || 0);
@@ -79,6 +82,7 @@ function reached(median, { must, goal }) {
 
 function absoluteTable({ samples, memory, sizes }) {
   const names = namesOf({ samples, memory });
+  if (names.length === 0) return "";
   const over = (kind, value) =>
     names.map((name) => (samples[0][kind][name] ? summary(samples.map((s) => value(s[kind][name]))).median : null));
   const rows = [];
@@ -159,12 +163,12 @@ function lastSoak() {
   return soak && soak.minutes >= SOAK_MINUTES_MIN ? soak : null;
 }
 
-function machineLines({ startedAt, quick, rounds, samples, sizes, versions, soak }) {
+function machineLines({ startedAt, quick, rounds, samples, memory, sizes, versions, soak }) {
   const portkey = versions.portkey && Object.entries(versions.portkey).map(([name, version]) => `${name} ${version}`);
   const { requests, streams, streamEvents, streamIntervalMs, connections } = sizes;
   return `${[
     `- ${minuteOf(startedAt)} UTC, ${
-      samples.length ? `${rounds} rounds` : "memory only"
+      samples.length ? `${rounds} rounds` : memory ? "memory only" : "shared store only"
     }${quick ? ", **quick run: not to be quoted**" : ""}`,
     `- ${cpus().length} cores, ${cpus()[0].model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}`,
     `- Node.js ${versions.node}, Sluicegate ${versions.sluicegate} (${versions.commit}), nginx ${versions.nginx}${
@@ -198,9 +202,23 @@ percentile through the proxy less the same percentile straight to the upstream, 
       ? " RSS is the larger one\nof a process that has served the rounds and one that has just started."
       : ""
   }
-
+${storeNote(results)}
 Again: \`npm run build && npm run bench\` (Linux, two cores, nginx: \`apt-get install nginx-light\`). What the options do:
 [README.md](README.md).
+`;
+}
+
+/** What the row of the shared store says, and what it does not. */
+function storeNote({ store }) {
+  if (!store) return "";
+  const { json, stream, keyed, together } = store;
+  const pieces = [together.writes, together.reads].map((count) => count.toFixed(2));
+  return `
+Round trips to the shared store are all that the gateway makes for a request, with requests, tokens and concurrency of the
+provider and its deployment limited, at concurrency 1, as a relay before a Redis and that Redis count them; without the
+gateway's own, ${store.idle.toFixed(1)} a second. Of ${json.trips.toFixed(2)} for JSON the request waits for ${json.waited}, of ${stream.trips.toFixed(2)} for a stream for ${stream.waited}. With an
+\`idempotency-key\`: ${keyed.trips.toFixed(2)}, of which it waits for ${keyed.waited}. Requests at concurrency ${together.connections} share them: ${together.trips.toFixed(2)} a request, which the
+gateway sends in ${pieces[0]} pieces and Redis reads in ${pieces[1]}.
 `;
 }
 

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { check, KINDS, measureJson, measureLatency, measureMemory, measureStream, takesPart } from "./measure.mjs";
 import { end, withChildren } from "./process.mjs";
+import { redisCommand } from "./redis.mjs";
 import { RESULTS, writeReport } from "./report.mjs";
 import { openRig } from "./rig.mjs";
+import { measureStore } from "./store.mjs";
 import { directTarget, startBare, startNginx, startPortkey, startSluicegate, versions, WORK } from "./targets.mjs";
 
 const FULL = {
@@ -43,16 +45,17 @@ async function main() {
     const direct = directTarget(rig.upstreamPort);
     await check(rig, direct);
     const targets = {};
-    for (const name of Object.keys(STARTERS)) {
+    for (const name of only === "store" ? [] : Object.keys(STARTERS)) {
       if (name === "portkey" && !portkey) continue;
       say(`starting ${name}`);
       targets[name] = await STARTERS[name]({ upstreamPort: rig.upstreamPort, folder: rig.folder, main: gateway });
       await check(rig, targets[name]);
     }
+    const store = !only || only === "store" ? await storeTrips(rig, gateway) : null;
     const kinds = KINDS.filter((kind) => kind !== "rss" && (!only || only === kind));
     const samples = kinds.length > 0 ? await allRounds(rig, targets, direct, kinds, rounds, sizes) : [];
     const memory = !only || only === "rss" ? await allMemory(rig, targets, gateway, samples.length > 0, sizes) : null;
-    const results = { startedAt, quick, rounds, sizes, versions: found, samples, memory };
+    const results = { startedAt, quick, rounds, sizes, versions: found, samples, memory, store };
     mkdirSync(WORK, { recursive: true });
     writeFileSync(join(WORK, "last-run"), JSON.stringify(results));
     const table = writeReport(results, options.out, { soaked: options.whole });
@@ -105,6 +108,20 @@ async function allMemory(rig, targets, gateway, worn, sizes) {
   return memory;
 }
 
+/** Null without a Redis here. */
+async function storeTrips(rig, gateway) {
+  if (!redisCommand()) {
+    say("shared store: left out, redis-server is missing: `apt-get install redis-server`");
+    return null;
+  }
+  const store = await measureStore(rig, gateway);
+  const { json, stream, keyed, together } = store;
+  say(
+    `shared store, round trips a request: json ${json.trips}, stream ${stream.trips}, with a key ${keyed.trips}, together ${together.trips}`,
+  );
+  return store;
+}
+
 function line(sample) {
   return Object.entries(sample)
     .map(([kind, byName]) => {
@@ -132,7 +149,8 @@ function readOptions() {
   const { only, quick } = values;
   const rounds = Number(values.rounds ?? (quick ? 2 : 12));
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > 1_000) throw new Error("--rounds is a whole number from 1");
-  if (only !== undefined && !KINDS.includes(only)) throw new Error(`--only is one of ${KINDS.join(", ")}`);
+  const parts = [...KINDS, "store"];
+  if (only !== undefined && !parts.includes(only)) throw new Error(`--only is one of ${parts.join(", ")}`);
   const portkey = !values["no-portkey"];
   // Part of a benchmark does not replace a whole one.
   const whole = !quick && !only && portkey && rounds >= 12 && !values.gateway;

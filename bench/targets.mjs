@@ -21,6 +21,10 @@ const PORTKEY = {
   "@hono/node-ws": "1.2.0",
 };
 
+/** Ceilings of each dimension that nothing here reaches: what they cost is asked, not what they refuse. */
+const CEILINGS = "{ rpm: 10000000, tpm: 10000000000, concurrency: 10000";
+const FLOORS = "{ bench: { rpm: 1000000, tpm: 1000000000 } }";
+
 /** nginx with proxy_pass: one worker, kept-alive connections on both sides, no access log. The plain-proxy limit. */
 export async function startNginx({ upstreamPort, folder }) {
   const port = await freePort();
@@ -33,18 +37,22 @@ export async function startNginx({ upstreamPort, folder }) {
   return target("nginx", child, { port, streamPath: "/stream/v1/chat/completions", headers: {} });
 }
 
-/** The gateway as built, its access log and ledger on. `nodeArgs` go to node, for profiles; `configOf` gives another config. */
+/**
+ * The gateway as built, its access log and ledger on. `nodeArgs` go to node, for profiles; `configOf` gives another config. With
+ * `store`, the address of a Redis, it shares its state there and has ceilings on everything.
+ */
 export async function startSluicegate({
   upstreamPort,
   folder,
   main = gatewayMain(),
   nodeArgs = [],
   name = "sluicegate",
+  store = null,
   configOf = sluicegateConfig,
 }) {
   const port = await freePort();
   const config = join(folder, `${name}.yaml`);
-  writeFileSync(config, configOf(port, upstreamPort));
+  writeFileSync(config, configOf(port, upstreamPort, store));
   const log = join(folder, `${name}-access.log`);
   const args = [...nodeArgs, main, "serve", "--config", config, "--data-dir", join(folder, `${name}-data`)];
   const env = { NODE_ENV: "production", SLUICEGATE_ADMIN_KEY: "" };
@@ -153,17 +161,20 @@ ${location("/stream/", "proxy_buffering off;")}
 `;
 }
 
-function sluicegateConfig(port, upstreamPort) {
+function sluicegateConfig(port, upstreamPort, store) {
+  const [state, account, first] = store
+    ? [`state: ${store}\n`, `    limits: ${CEILINGS} }\n`, `, limits: ${CEILINGS}, floors: ${FLOORS} }`]
+    : ["", "", ""];
   return `gateway:
   listen: 127.0.0.1:${port}
-providers:
+${state}providers:
   upstream:
     kind: openai-compatible
     base_url: http://127.0.0.1:${upstreamPort}/v1
     api_key: bench-upstream-key
     pool: { connections: 2048 }
-deployments:
-  first: { provider: upstream, model: bench-model-2026-01-01, price: { input: 2.5, cached_input: 1.25, output: 10 } }
+${account}deployments:
+  first: { provider: upstream, model: bench-model-2026-01-01, price: { input: 2.5, cached_input: 1.25, output: 10 }${first} }
   second: { provider: upstream, model: bench-model-2025-01-01, price: { input: 2.5, output: 10 } }
 routes:
   ${MODEL}: { chain: [first, second] }
@@ -191,7 +202,7 @@ function installPortkey() {
 }
 
 /** Whether something accepts connections on a port of 127.0.0.1. */
-function listens(port) {
+export function listens(port) {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });
     socket.once("connect", () => {
@@ -202,7 +213,8 @@ function listens(port) {
   });
 }
 
-function freePort() {
+/** A port of 127.0.0.1 on which nobody listens. */
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
     server.listen(0, "127.0.0.1", () => {
