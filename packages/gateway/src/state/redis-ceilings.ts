@@ -17,6 +17,8 @@ interface Hold {
   draws: readonly (Draw | undefined)[];
   /** Whose books it is in. */
   home: "store" | "here";
+  /** The store was asked for it and did not answer: it may have a slot there all the same. */
+  unknown: boolean;
   /** When its slots come back by themselves, monotonic ms. */
   until: number;
 }
@@ -63,7 +65,10 @@ export class RedisCeilings {
     const { request, draws } = hold;
     for (const { key } of request.ceilings) this.#known.ended(key);
     this.#standIn.settle(request, hold.home === "here" ? draws : [], usedTokens, this.#clock.monotonic());
-    if (hold.home === "here") return;
+    if (hold.home === "here") {
+      if (hold.unknown) this.#free(request);
+      return;
+    }
     this.#end(request.ceilings.map((ceiling, i) => ending(ceiling, request, draws[i], usedTokens)));
   }
 
@@ -101,11 +106,11 @@ export class RedisCeilings {
     try {
       answer = await this.#link.run(this.#scripts.reserve, reserveCall(request, sizes));
     } catch (error) {
-      // It may have been done all the same: slots are given back, tokens fill up again by themselves.
-      if (error instanceof StoreLost && error.sent) {
-        this.#end(request.ceilings.map((ceiling) => ending(ceiling, request, undefined, null)));
-      }
-      return this.#alone(request);
+      // It may have been done all the same: tokens fill up again by themselves, slots are given back when the call is over.
+      const unknown = error instanceof StoreLost && error.sent;
+      const alone = this.#alone(request, unknown);
+      if (unknown && !alone.ok) this.#free(request);
+      return alone;
     }
     const [all, ...texts] = answer as [number, ...string[]];
     const before = texts.map(levelsOf);
@@ -130,7 +135,7 @@ export class RedisCeilings {
       );
       return { requests, tokens };
     });
-    this.#holds.add(request.holder, { request, draws, home: "store", until: now + request.leaseMs });
+    this.#holds.add(request.holder, { request, draws, home: "store", unknown: false, until: now + request.leaseMs });
     return { ok: true };
   }
 
@@ -145,12 +150,13 @@ export class RedisCeilings {
     return refusal ?? { ok: true };
   }
 
-  #alone(request: ReserveRequest): ReserveResult {
+  #alone(request: ReserveRequest, unknown = false): ReserveResult {
     const now = this.#clock.monotonic();
     for (const ceiling of request.ceilings) this.#standIn.begin(ceiling, this.#heldOf(ceiling), now);
     const reserved = this.#standIn.reserve(request, now);
     if (!reserved.ok) return reserved;
-    this.#holds.add(request.holder, { request, draws: reserved.draws, home: "here", until: now + request.leaseMs });
+    const { draws } = reserved;
+    this.#holds.add(request.holder, { request, draws, home: "here", unknown, until: now + request.leaseMs });
     return { ok: true };
   }
 
@@ -189,6 +195,11 @@ export class RedisCeilings {
 
   #tell(script: CeilingScripts["lower"], call: ScriptCall, failed: () => void = () => {}): void {
     if (call.keys.length > 0) this.#link.run(script, call).catch(failed);
+  }
+
+  /** Gives back the slots that a call may have at the store, and nothing else. */
+  #free(request: ReserveRequest): void {
+    this.#end(request.ceilings.map((ceiling) => ending(ceiling, request, undefined, null)));
   }
 
   #end(endings: readonly Ending[]): void {

@@ -184,6 +184,29 @@ describe.skipIf(!hasRedis)("needs redis-server on the path", () => {
       await until("all slots are free", async () => (await admin.zcard(redisKey("slots", "k"))) === 0);
     });
 
+    it("keeps the places of calls whose fate was not known, however often it is late", async () => {
+      const state = opened(await redisReplica(url, PATIENCE));
+      await until("it is used", isOk(state));
+      const ceilings = [ceilingOf({ concurrency: 1_000 })];
+      const slots = () => admin.zcard(redisKey("slots", "k"));
+      let calls = 0;
+      // The second time all scripts are known there, and nothing is asked twice.
+      for (const _ of ["first", "second"]) {
+        proxy.stall("answers");
+        await until("it is left alone", async () => {
+          expect(await state.reserve(requestOf(`${++calls}`, { ceilings }))).toEqual({ ok: true });
+          return state.standing() === "degraded";
+        });
+        proxy.resume();
+        await until("it is used again", isOk(state));
+        await until("the calls are told", async () => (await slots()) >= calls);
+        await drained(state);
+        expect(await slots()).toBe(calls);
+      }
+      for (let i = 1; i <= calls; i++) state.settle({ holder: `${i}`, usedTokens: 0 });
+      await until("all slots are free", async () => (await slots()) === 0);
+    });
+
     it("is left alone when it answers, always too late", async () => {
       const state = opened(await redisReplica(url, PATIENCE));
       await until("it is used", isOk(state));
