@@ -35,7 +35,7 @@ export async function openInfo(port) {
         text += data.latin1Slice();
         const length = Number(/^\$(\d+)\r\n/.exec(text)?.[1] ?? Number.NaN);
         if (!(text.length >= `$${length}\r\n`.length + length + 2)) return;
-        socket.off("data", onData);
+        socket.off("data", onData).off("error", reject);
         resolve(text);
       };
       socket.on("data", onData);

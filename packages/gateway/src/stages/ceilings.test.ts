@@ -93,6 +93,25 @@ describe("a place", () => {
 });
 
 describe("in line", () => {
+  it("each try has a name of its own, and the one that got a place gives it back", async () => {
+    const asked: string[] = [];
+    const full = { ok: false, scope: "deployment:one", dimension: "concurrency", retryAfterMs: 20 } as const;
+    const { clock, ceilings, settled } = bench(({ holder }) => {
+      asked.push(holder);
+      return asked.length < 3 ? full : { ok: true };
+    });
+    const taken = ceilings.take(workOf("r"), hopOf("one", { concurrency: 1 }), new Cancel());
+    for (let i = 0; i < 5; i++) {
+      await soon();
+      clock.advance(20);
+    }
+    const hold = await taken;
+    if (isFull(hold)) throw new Error("there is a place");
+    expect(new Set(asked).size).toBe(3);
+    ceilings.settle(hold, 0);
+    expect(settled).toEqual(asked.slice(-1));
+  });
+
   it.each([
     ["what no waiting makes fit", { dimension: "tokens", tooLarge: true }],
     ["what lacks a rate that its route does not wait for", { dimension: "requests" }],

@@ -53,8 +53,7 @@ export class Ceilings {
   async take(work: Work, hop: Hop, cancel: Cancel): Promise<Hold | Refusal> {
     const { call, lease, visit, plan } = work;
     const request: ReserveRequest = {
-      // One a reservation: a place that comes when its request has gone elsewhere is given back by itself.
-      holder: `${visit.requestId}:${++this.#taken}`,
+      holder: this.#holder(visit.requestId),
       tenant: lease.row.tenant,
       tokens: call.inputTokensEstimate + this.#outputTokens(hop, call),
       inputTokens: call.inputTokensEstimate,
@@ -88,6 +87,14 @@ export class Ceilings {
     this.#outputs.observe(deployment.model, outputTokens);
   }
 
+  /**
+   * A name for one try to reserve, never used again: a place that comes when its request has gone elsewhere is given back by
+   * itself, and what a try may have left at a store that did not answer is freed under a name that no later try holds.
+   */
+  #holder(requestId: string): string {
+    return `${requestId}:${++this.#taken}`;
+  }
+
   #outputTokens({ deployment: { model, maxOutputTokens } }: Hop, call: Work["call"]): number {
     if (!WRITES.has(call.operation)) return 0;
     return call.choices * this.#outputs.tokens(model, call.maxOutputTokens, maxOutputTokens);
@@ -108,17 +115,21 @@ export class Ceilings {
       until: Math.min(began + maxWaitMs, visit.arrivedAt + totalTimeoutMs(call, plan.settings)),
       maxDepth,
       take: () => {
-        const answer = this.#state.reserve(request);
+        const again = { ...request, holder: this.#holder(visit.requestId) };
+        const tried = triedAs(again.holder);
+        const answer = this.#state.reserve(again);
         return answer instanceof Promise ? answer.then(tried) : tried(answer);
       },
       giveBack: (hold) => this.settle(hold, null),
     };
     let last = refused;
-    const tried = (answer: ReserveResult): Tried<Hold> => {
-      if (answer.ok) return { ok: true, value: { holder: request.holder, room } };
-      last = answer;
-      return { ok: false, retryAfterMs: answer.retryAfterMs, final: !isWaitedFor(answer, on) };
-    };
+    const triedAs =
+      (holder: string) =>
+      (answer: ReserveResult): Tried<Hold> => {
+        if (answer.ok) return { ok: true, value: { holder, room } };
+        last = answer;
+        return { ok: false, retryAfterMs: answer.retryAfterMs, final: !isWaitedFor(answer, on) };
+      };
     const waited = await this.#rooms.wait(room, ticket, last?.retryAfterMs ?? 0, cancel);
     visit.waitedMs += this.#clock.monotonic() - began;
     if (waited.ok) return waited.value;
