@@ -49,6 +49,18 @@ describe("errors", () => {
     expect(await statuses("error?status=503&times=2", 1)).toEqual([503]);
   });
 
+  test("a spared call knows nothing of the options that only the misbehaving model has", async () => {
+    const simulator = await simulate();
+    const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    const tools = [{ type: "function", function: { name: "a", parameters: schema } }];
+    const args = async (): Promise<string> => {
+      const model = `tool?args=${encodeURIComponent('{"city":5}')}&times=1`;
+      const answer = await chatJson(simulator, model, { tools, tool_choice: "required" });
+      return answer.choices[0].message.tool_calls[0].function.arguments;
+    };
+    expect([await args(), await args()]).toEqual(['{"city":5}', '{"city":"sample"}']);
+  });
+
   test("retry hints in seconds, as a date, in milliseconds, also on good answers", async () => {
     const simulator = await simulate();
     const hint = async (query: string) => (await chat(simulator, `error?status=429&${query}`)).headers;

@@ -49,8 +49,12 @@ export function resolveModel(full: string): Model {
   return { full, behaviour, settings: { ...behaviour.defaults, ...given } };
 }
 
-/** The model on a call that `times` or `every` spares: echo with the same figures, no waits, quirks or retry hints. */
+/**
+ * The model on a call that `times` or `every` spares: echo with the same figures, no waits, quirks or retry hints, and
+ * nothing of the options that only its own behaviour has.
+ */
 export function spared(model: Model): Model {
-  const kept = Object.entries(model.settings).filter(([name]) => !SPARED.some((dropped) => dropped === name));
+  const dropped: readonly string[] = [...SPARED, ...(model.behaviour.own ?? [])];
+  const kept = Object.entries(model.settings).filter(([name]) => !dropped.includes(name));
   return { full: model.full, behaviour: ECHO, settings: Object.fromEntries(kept) };
 }
