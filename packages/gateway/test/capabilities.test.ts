@@ -246,7 +246,9 @@ describe.each(DIALECTS)("in the $dialect dialect", ({ path, cases, plain }) => {
     expect(refused.status).toBe(400);
     const { code, message } = await refusal(refused);
     expect(code).toBe("context_length_exceeded");
+    // What client libraries look for: LangChain's in JavaScript the one, in Python the other.
     expect(message).toContain("maximum context length");
+    expect(message).toContain("prompt is too long");
     expect(message).toContain(
       "2000 tokens: small (its window of 1000 tokens is too small), middle (its window of 2000",
     );

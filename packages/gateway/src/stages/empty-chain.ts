@@ -60,7 +60,7 @@ function misplaced(alias: string, removed: readonly Removed[], others: readonly 
     : new GatewayError("residency_violation", message, { param: "gateway.residency" });
 }
 
-/** Clients of every dialect look for "maximum context length" where they know no code. */
+/** Where they know no code, clients of every dialect look for "maximum context length" or for "prompt is too long". */
 function overflowed(
   alias: string,
   tooLong: readonly NonNullable<Removed["overflow"]>[],
@@ -68,7 +68,7 @@ function overflowed(
 ): GatewayError {
   const { inputTokensMin, outputTokens, window } = tooLong.reduce((a, b) => (b.window > a.window ? b : a));
   const asked = `at least ${inputTokensMin} tokens of input${outputTokens > 0 ? ` and ${outputTokens} of output` : ""}`;
-  const message = `the request, ${asked}, exceeds the maximum context length behind ${alias}, ${window} tokens: ${reasonsOf(removed)}`;
+  const message = `prompt is too long: the request, ${asked}, exceeds the maximum context length behind ${alias}, ${window} tokens: ${reasonsOf(removed)}`;
   return new GatewayError("context_length_exceeded", message, { limit: window, used: inputTokensMin + outputTokens });
 }
 

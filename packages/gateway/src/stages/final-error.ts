@@ -59,10 +59,10 @@ export function finalError(
         },
       );
     case "context_overflow":
-      // Clients of every dialect look for these three words of OpenAI's where they know no code.
+      // Where they know no code, clients of every dialect look for OpenAI's "maximum context length" or for "prompt is too long".
       return new GatewayError(
         "context_length_exceeded",
-        `the request exceeds the maximum context length of ${last.hop.deployment.name}`,
+        `prompt is too long: the request exceeds the maximum context length of ${last.hop.deployment.name}`,
         { ...details, ...verbatim(call, last, failure) },
       );
     case "bad_request":
