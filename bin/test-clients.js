@@ -9,11 +9,25 @@ import { gatewayConfig } from "../test/clients/gateway-config.js";
 import { prepare } from "./prepare.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Each script of test/clients, and what it needs. */
+/** Each script of test/clients, and what it needs, the library it tests first; what these need floats within their bounds. */
 const CLIENTS = [
-  { script: "openai_chat.py", requirement: "openai==3.57.0" },
-  { script: "anthropic_messages.py", requirement: "anthropic==2.14.0" },
-  { script: "google_genai.py", requirement: "google-genai==3.6.1" },
+  { script: "openai_chat.py", requirements: ["openai==3.57.0"] },
+  { script: "anthropic_messages.py", requirements: ["anthropic==2.14.0"] },
+  { script: "google_genai.py", requirements: ["google-genai==3.6.1"] },
+  {
+    script: "langchain_chat.py",
+    requirements: ["langchain-openai==1.7.4", "langchain-core==1.8.3", "openai==3.57.0"],
+  },
+  {
+    script: "llama_index_chat.py",
+    requirements: [
+      "llama-index-llms-openai-like==0.8.1",
+      "llama-index-llms-openai==0.8.3",
+      "llama-index-core==0.14.25",
+      "openai==2.54.0",
+    ],
+  },
+  { script: "instructor_models.py", requirements: ["instructor==1.17.0", "openai==3.3.0"] },
 ];
 /** What pip says where nobody answers. */
 const UNREACHABLE = /connection broken by|Could not fetch URL|ProxyError|NewConnectionError|Name or service not known/;
@@ -41,26 +55,36 @@ function pythonOfItsOwn() {
   const python = join(venv, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const made = spawnSync("python3", ["-m", "venv", venv], { stdio: "ignore" });
   if (made.status === 0 && existsSync(python)) return python;
-  for (const { requirement } of CLIENTS) skip(requirement, "python3 with venv is not here");
+  for (const { requirements } of CLIENTS) skip(requirements[0], "python3 with venv is not here");
   return null;
 }
 
-/** Installs what a script needs and runs it; true when it passes, or is skipped because PyPI cannot be reached. */
-async function passes(python, { script, requirement }) {
-  const pip = [...["-m", "pip", "install", "--quiet", "--disable-pip-version-check"], requirement];
-  const installed = await run(python, pip);
+/**
+ * Installs what a script needs and runs it; true when it passes, or is skipped because PyPI cannot be reached. Each has a folder of
+ * its own: they want different versions of the OpenAI SDK.
+ */
+async function passes(python, { script, requirements }) {
+  const [name] = requirements;
+  const packages = join(work, script);
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", packages];
+  const installed = await run(python, [...pip, ...requirements]);
   if (installed.status !== 0) {
-    if (UNREACHABLE.test(installed.errors)) return skip(requirement, "PyPI cannot be reached");
-    process.stdout.write(`FAILED  python ${requirement}: cannot be installed\n${installed.errors}\n`);
+    if (UNREACHABLE.test(installed.errors)) return skip(name, "PyPI cannot be reached");
+    process.stdout.write(`FAILED  python ${name}: cannot be installed\n${installed.errors}\n`);
     return false;
   }
-  const ran = await run(python, [join(root, "test", "clients", script)]);
+  const ran = await run(python, [join(root, "test", "clients", script)], packages);
+  rmSync(packages, { recursive: true, force: true });
   return ran.status === 0;
 }
 
-/** Runs a command to its end. The simulator answers meanwhile: it lives in this process. */
-function run(command, args) {
-  const env = { ...process.env, SLUICEGATE_URL: gateway.url, SLUICEGATE_KEY: gateway.key };
+/** Runs Python to its end, with the packages of a folder. The simulator answers meanwhile: it lives in this process. */
+function run(command, args, packages = "") {
+  const env = {
+    ...process.env,
+    ...{ SLUICEGATE_URL: gateway.url, SLUICEGATE_KEY: gateway.key },
+    ...{ PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: "1" },
+  };
   const child = spawn(command, args, { env, stdio: ["ignore", "inherit", "pipe"] });
   let errors = "";
   child.stderr.on("data", (chunk) => {

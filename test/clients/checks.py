@@ -1,5 +1,6 @@
 """What the checks of every SDK share: a running gateway, and one line a check."""
 
+import json
 import os
 import sys
 
@@ -8,6 +9,12 @@ KEY = os.environ["SLUICEGATE_KEY"]
 STRANGER = "sg_nobody_0"
 # Aliases of one model each, served by a deployment that speaks the dialect.
 DIALECTS = ("chat", "responses", "messages", "generate")
+# A picture of one pixel, and what a provider is to understand of it and one by address, beside words.
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SEEN = {
+    "messages": [{"role": "user", "kinds": ["text", "image", "image"]}],
+    "images": ["image/png", "https://example.com/a.png"],
+}
 
 
 def run(name, checks):
@@ -35,3 +42,9 @@ def raised_by(error, act):
 def same(got, wanted):
     """Fails, saying both, where they differ."""
     assert got == wanted, f"{got!r} is not {wanted!r}"
+
+
+def heard_in(text):
+    """What a `mirror` says it understood: words, pictures, and what is asked for beside them."""
+    heard = json.loads(text)
+    return {name: heard[name] for name in ("messages", "images", "system", "temperature")}
