@@ -16,6 +16,8 @@ export const STATE_BOUNDS = {
   replaysMax: 100_000,
   replayBytesTotalMax: 256 * MIB,
   replayBytesMax: LIMITS.replayBytesMax + LIMITS.headerBytesMax,
+  /** How often answers whose time is over are looked for. */
+  replaySweepMs: 60_000,
   /** How often a watched key is looked at anew: what heals a message that was missed. */
   watchEveryMs: 1_000,
   /** What a caller is told to wait for a slot: nobody knows when a call ends. */

@@ -17,9 +17,15 @@ export class LocalReplays implements Replays {
   readonly #watchers = new Watchers();
   #bytes = 0;
   #looking = false;
+  #sweeping = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Bytes of the answers that are kept. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   async claim(key: string, bodyHash: string, leaseMs: number): Promise<Claim> {
@@ -41,7 +47,8 @@ export class LocalReplays implements Replays {
   /** Keeps an answer that was made under another claim. */
   keep(key: string, bodyHash: string, answer: Buffer, ttlMs: number): void {
     if (answer.byteLength > STATE_BOUNDS.replayBytesMax) return;
-    this.#put(key, { bodyHash, until: this.#clock.monotonic() + ttlMs, answer });
+    this.#put(key, { bodyHash, until: this.#clock.monotonic() + ttlMs, answer: inOwnMemory(answer) });
+    this.#sweepLater();
   }
 
   watch(key: string, fn: () => void): () => void {
@@ -93,6 +100,18 @@ export class LocalReplays implements Replays {
     if (this.find(key)?.state !== "running") this.#watchers.fire(key);
   }
 
+  /** Lets go of answers whose time is over, as long as there are any. */
+  #sweepLater(): void {
+    if (this.#sweeping || this.#bytes === 0) return;
+    this.#sweeping = true;
+    this.#clock.after(STATE_BOUNDS.replaySweepMs, () => {
+      this.#sweeping = false;
+      const now = this.#clock.monotonic();
+      for (const [key, { answer, until }] of this.#entries) if (answer && until <= now) this.#drop(key);
+      this.#sweepLater();
+    });
+  }
+
   /** A claim whose runner is gone runs out in silence: watched keys are looked at while there are any. */
   #look(): void {
     if (this.#looking) return;
@@ -103,4 +122,11 @@ export class LocalReplays implements Replays {
       if (this.#watchers.keys().length > 0) this.#look();
     });
   }
+}
+
+/** A small buffer is a piece of a pool that is eight kilobytes large, and keeps all of it. */
+function inOwnMemory(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.byteLength);
+  bytes.copy(own);
+  return own;
 }
