@@ -20,6 +20,7 @@ import {
   upstreamKey,
 } from "./support/chat-sources.ts";
 import { freshName, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { lessMetadata } from "./support/less-metadata.ts";
 import {
   PLACE_HEADER,
   type ReplayServer,
@@ -36,6 +37,8 @@ const BYTEWISE_MAX = 20_000;
 const dir = trafficDir();
 /** Records that were played to their end, by file. */
 const covered = new Map<string, number>();
+/** Streams that were also played without their end mark, and broken off before their finish reason. */
+const spoiled = { withoutEnd: 0, cutShort: 0 };
 let gateway: TestGateway;
 let replay: ReplayServer;
 
@@ -53,14 +56,17 @@ interface Play {
   asksUsage?: boolean;
   /** Pieces of that many bytes; absent: whole. */
   cut?: number;
+  /** The client is told of the gateway: in the answer's last member, or in an event before the end mark. */
+  metadata?: boolean;
 }
 
-async function play(record: TrafficRecord, source: ChatSource, { asksUsage = false, cut }: Play): Promise<Exchange> {
+async function play(record: TrafficRecord, source: ChatSource, how: Play): Promise<Exchange> {
+  const { asksUsage = false, cut, metadata = false } = how;
   const place = freshName();
   replay.serve(record, cut, place);
   const response = await gateway.post(null, {
     raw: requestOf(record, source, asksUsage).sent,
-    headers: { "x-sluicegate-metadata": "off", [PLACE_HEADER]: place },
+    headers: { "x-sluicegate-metadata": metadata ? "on" : "off", [PLACE_HEADER]: place },
   });
   const body = Buffer.from(await response.arrayBuffer());
   const upstream = replay.seen(place);
@@ -125,11 +131,17 @@ function expectMoney(row: RequestRecord, usage: Usage | null): void {
 
 async function holdsReply(record: TrafficRecord, source: ChatSource): Promise<void> {
   const facts = expectedFacts(record, source);
-  const exchanges = await Promise.all([play(record, source, {}), play(record, source, { cut: 7 })]);
-  for (const exchange of exchanges) {
+  const exchanges = await Promise.all([
+    play(record, source, {}),
+    play(record, source, { cut: 7 }),
+    play(record, source, { metadata: true }),
+  ]);
+  for (const [nth, exchange] of exchanges.entries()) {
     expect(exchange.status).toBe(200);
     expect(exchange.headers.get("content-type")).toBe("application/json");
-    expect(exchange.body).toBe(responseBytes(record).toString("latin1"));
+    expect(nth === 2 ? lessMetadata(exchange.body, exchange.row) : exchange.body).toBe(
+      responseBytes(record).toString("latin1"),
+    );
     expectUpstream(exchange, record, source, false);
     expectRow(exchange.row, source, {
       status: "ok",
@@ -152,14 +164,22 @@ async function holdsReply(record: TrafficRecord, source: ChatSource): Promise<vo
 async function holdsStream(record: TrafficRecord, source: ChatSource): Promise<void> {
   const bytes = responseBytes(record);
   const cut = bytes.length <= BYTEWISE_MAX ? 1 : 7;
-  const plays = [{ asksUsage: true, cut }, { asksUsage: true }, { asksUsage: false, cut: 7 }, { asksUsage: false }];
+  const plays = [
+    { asksUsage: true, cut },
+    { asksUsage: true },
+    { asksUsage: false, cut: 7 },
+    { asksUsage: false },
+    { asksUsage: false, metadata: true },
+  ];
   const facts = expectedFacts(record, source);
   await Promise.all(
     plays.map(async (how) => {
       const exchange = await play(record, source, how);
       const { showsUsage } = requestOf(record, source, how.asksUsage);
       const want = expectedStream(bytes.toString("utf8"), showsUsage);
-      expectStreamed(exchange, want.bytes);
+      // An error is the last thing that is said.
+      const body = how.metadata && !want.error ? lessMetadata(exchange.body, exchange.row) : exchange.body;
+      expectStreamed({ ...exchange, body }, want.bytes);
       expectUpstream(exchange, record, source, how.asksUsage);
       expectMoney(exchange.row, facts.usage);
       expectRow(exchange.row, source, {
@@ -209,6 +229,7 @@ async function holdsWithoutEnd(record: TrafficRecord, source: ChatSource): Promi
   expectStreamed(exchange, expectedStream(body, true).bytes);
   expectRow(exchange.row, source, { status: "ok", finish_reason: facts.finishReason });
   expectMoney(exchange.row, facts.usage);
+  spoiled.withoutEnd++;
 }
 
 /** The same stream broken off before its finish reason: one error event, and never an answer that looks whole. */
@@ -231,6 +252,7 @@ async function holdsCutShort(record: TrafficRecord, source: ChatSource): Promise
   expectRow(exchange.row, source, { status: "failed", error_code: "all_providers_failed", finish_reason: null });
   expect(exchange.row.attempts[0]?.error_class).toBe("invalid_response");
   expectCutMoney(exchange.row, expectedFacts(short, source).usage);
+  spoiled.cutShort++;
 }
 
 /** What a provider that reports as it goes had reported by then, and an estimate of what it had said since. */
@@ -356,6 +378,10 @@ describe.skipIf(dir === null)("recorded chat traffic of the OpenAI family, where
     const shapes = readTraffic(dir ?? "", "error-shapes");
     const others = shapes.filter(({ provider, api }) => typeof errorShapeSource(provider, api) === "string");
     expect(covered.get("error-shapes")).toBe(linesOf("error-shapes") - others.length);
+  });
+
+  test("spoils every stream that has an end to lose, or output before it", () => {
+    expect(spoiled).toEqual({ withoutEnd: 122, cutShort: 119 });
   });
 
   test("knows every file of chat traffic", () => {
