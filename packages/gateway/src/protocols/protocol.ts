@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import type { Usage } from "@sluicegate/contract";
+import { noUsage, type Usage } from "@sluicegate/contract";
 import type { AsciiBody, Call, Operation, ReplyFacts } from "../core/call.ts";
 import type { GatewayError, ProviderFailure } from "../core/errors.ts";
 import type { MeaningField } from "../core/message.ts";
@@ -257,8 +257,25 @@ export interface FailedReply {
   usage: Usage | null;
 }
 
-/** Lays a later report over an earlier one, field by field: absent counts stay. Returns `into`. */
+/** False for a report without a token in it: some send zeros until they have counted, or once more behind the count. */
+export function countsAnything(report: Partial<Usage>): boolean {
+  for (const key in report) if ((report[key as keyof Usage] ?? 0) > 0) return true;
+  return false;
+}
+
+/** What a whole answer reports; null where it holds no count, so that its use is estimated and not taken for none. */
+export function wholeUsage(report: Partial<Usage> | null | undefined): Usage | null {
+  return report && holdsCount(report) ? mergeUsage(noUsage(), report) : null;
+}
+
+/** False for a report that says nothing, not even that nothing was used. */
+export function holdsCount(report: Partial<Usage>): boolean {
+  return report.input_tokens !== undefined || report.output_tokens !== undefined;
+}
+
+/** Lays a later report over an earlier one, field by field: absent counts stay, and one of nothing erases none. Returns `into`. */
 export function mergeUsage(into: Usage, report: Partial<Usage>): Usage {
+  if (!countsAnything(report)) return into;
   into.input_tokens = report.input_tokens ?? into.input_tokens;
   into.cached_input_tokens = report.cached_input_tokens ?? into.cached_input_tokens;
   into.cache_write_tokens = report.cache_write_tokens ?? into.cache_write_tokens;

@@ -1,7 +1,7 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
 import type { FinishReason, StreamPart } from "../core/stream-part.ts";
 import type { UpstreamHeaders } from "../core/transport.ts";
-import { mergeUsage } from "../protocols/protocol.ts";
+import { holdsCount, mergeUsage } from "../protocols/protocol.ts";
 
 /** Characters a token takes on average, where output has to be estimated. */
 export const CHARS_PER_TOKEN = 4;
@@ -51,6 +51,7 @@ export function meterPart(meter: Meter, part: StreamPart, now: number): void {
     return;
   }
   if (part.type === "usage") {
+    if (!holdsCount(part.usage)) return;
     meter.usage = mergeUsage(meter.usage ?? noUsage(), part.usage);
     meter.reportedChars = meter.outputChars;
     return;

@@ -5,6 +5,7 @@ import { isoTime } from "../core/iso-time.ts";
 import { costOf, type Price } from "../core/money.ts";
 import { priceAt } from "../core/price.ts";
 import type { AttemptExtras } from "../ledger/layout.ts";
+import { countsAnything } from "../protocols/protocol.ts";
 import type { RouteFacts } from "../routing/facts.ts";
 import type { Lease } from "./admit.ts";
 import type { AttemptRecord } from "./attempt-record.ts";
@@ -117,7 +118,9 @@ function attemptRow(record: AttemptRecord, n: number, call: Call, atMs: number):
  * timed out, was cut or was cancelled after the request was sent; else nothing.
  */
 function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { usage: Usage; estimated: boolean } {
-  if (meter.usage) return reportedUsage(meter, meter.usage, failure);
+  const over = failure === null || meter.finishReason !== null;
+  // Zeros are an answer's count only once it is over.
+  if (meter.usage && (over || countsAnything(meter.usage))) return reportedUsage(meter, meter.usage, over);
   const cut = failure !== null && (meter.outputChars > 0 || failure.broken === true);
   const billed = failure === null || (meter.sentAt !== null && cut);
   const usage = noUsage();
@@ -129,12 +132,8 @@ function usageOf(meter: Meter, failure: ProviderFailure | null, call: Call): { u
 }
 
 /** Broken off before it said why it stopped, a stream has reported its usage so far: what came after the report is estimated. */
-function reportedUsage(
-  meter: Meter,
-  usage: Usage,
-  failure: ProviderFailure | null,
-): { usage: Usage; estimated: boolean } {
-  if (failure === null || meter.finishReason !== null) return { usage, estimated: false };
+function reportedUsage(meter: Meter, usage: Usage, over: boolean): { usage: Usage; estimated: boolean } {
+  if (over) return { usage, estimated: false };
   const unreported = Math.ceil((meter.outputChars - meter.reportedChars) / CHARS_PER_TOKEN);
   return { usage: { ...usage, output_tokens: usage.output_tokens + unreported }, estimated: true };
 }

@@ -1,9 +1,9 @@
-import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { Block, Reply } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
@@ -79,6 +79,5 @@ function textOf(value: unknown): string | null {
 }
 
 function replyUsage(reply: Fields): Usage | null {
-  const usage = usageOf(reply["usage"], reply["providerMetadata"]);
-  return usage ? mergeUsage(noUsage(), usage) : null;
+  return wholeUsage(usageOf(reply["usage"], reply["providerMetadata"]));
 }

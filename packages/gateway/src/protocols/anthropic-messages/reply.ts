@@ -1,9 +1,9 @@
-import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Choice, Reply } from "../../core/message.ts";
 import { keepTexts } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
@@ -85,7 +85,7 @@ function finishOf(reply: Fields, content: readonly Fields[]): ReplyFacts["finish
 
 function replyUsage(reply: Fields): Usage | null {
   const counts = {};
-  return readCounts(reply["usage"], counts) ? mergeUsage(noUsage(), usageOf(counts)) : null;
+  return readCounts(reply["usage"], counts) ? wholeUsage(usageOf(counts)) : null;
 }
 
 function modelOf(reply: Fields): string | null {

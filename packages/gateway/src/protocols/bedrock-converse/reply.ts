@@ -1,11 +1,11 @@
-import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Reply } from "../../core/message.ts";
 import { classifyAwsFailure } from "../aws-error.ts";
 import { holdsError } from "../error-facts.ts";
 import { argumentsJson, keepTexts } from "../exact-json.ts";
 import { type Fields, isObject, wordOf } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
@@ -116,6 +116,5 @@ function finishOf(reply: Fields, content: readonly Fields[]): ReplyFacts["finish
 }
 
 function replyUsage(reply: Fields): Usage | null {
-  const usage = usageOf(reply["usage"]);
-  return usage ? mergeUsage(noUsage(), usage) : null;
+  return wholeUsage(usageOf(reply["usage"]));
 }

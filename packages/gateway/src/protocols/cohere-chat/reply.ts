@@ -1,10 +1,10 @@
-import { noUsage, type Usage } from "@sluicegate/contract";
+import type { Usage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
 import { classifyCohereFailure } from "../cohere-error.ts";
 import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
 import { annotationOf } from "./annotations.ts";
@@ -102,6 +102,5 @@ function decodeCall(call: Fields, index: number, place: string): ToolCallBlock {
 }
 
 function replyUsage(reply: Fields): Usage | null {
-  const usage = usageOf(reply["usage"]);
-  return usage ? mergeUsage(noUsage(), usage) : null;
+  return wholeUsage(usageOf(reply["usage"]));
 }

@@ -1,11 +1,10 @@
-import { noUsage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
 import type { Reply } from "../../core/message.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { bodyJson, holdsTexts } from "../exact-json.ts";
 import { type Fields, isObject } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import type { Shown } from "../translation.ts";
 import { collectReply } from "./collect.ts";
 import { blockReason, classifyFailure } from "./error.ts";
@@ -20,7 +19,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
   const reply = replyObject(body);
   if (!reply) return invalidReply("the answer is no JSON object");
   const report = readUsage(pick(reply, "usageMetadata"));
-  const usage = report ? mergeUsage(noUsage(), report) : null;
+  const usage = wholeUsage(report);
   const candidates = pickList(reply, "candidates").filter(isObject);
   const first = candidates[0];
   const failure = failureIn(reply, first, body, nowMs);

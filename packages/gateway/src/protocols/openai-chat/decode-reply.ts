@@ -1,8 +1,7 @@
-import { noUsage } from "@sluicegate/contract";
 import type { Annotation, Block, Choice, Reply, ToolCallBlock } from "../../core/message.ts";
 import { madeCallId } from "../call-ids.ts";
 import { type Fields, isAbsent, isObject, wordOf } from "../field-checks.ts";
-import { mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
@@ -23,7 +22,7 @@ export function decodeReply(body: Buffer, quirks: Quirks): Reply {
     id,
     model: stringOf(reply["model"]),
     choices: choices.map((choice, index) => decodeChoice(choice, index, id ?? "", index === 0 ? citations : [])),
-    usage: report ? mergeUsage(noUsage(), report) : null,
+    usage: wholeUsage(report),
   };
 }
 

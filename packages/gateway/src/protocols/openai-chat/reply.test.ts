@@ -39,6 +39,11 @@ describe("a JSON answer", () => {
     [{ content: null, tool_calls: [call] }, "tool_calls", "tool_calls"],
     [{ content: null, tool_calls: [call] }, "stop", "tool_calls"],
     [{ content: null, tool_calls: [] }, "stop", "stop"],
+    [{ content: null, function_call: call.function }, "function_call", "tool_calls"],
+    [{ content: null, function_call: call.function }, "stop", "tool_calls"],
+    [{ content: null, function_call: call.function }, null, "tool_calls"],
+    // Snowflake.
+    [{ content: "x", function_call: { name: "", arguments: "" } }, "stop", "stop"],
     // Azure: a completion that was filtered has no message at all.
     [undefined, "content_filter", "content_filter"],
     // Snowflake.
@@ -63,6 +68,14 @@ describe("a JSON answer", () => {
     });
     const parts = JSON.stringify([{ type: "text", text: "x" }]).length;
     expect(read(body)).toMatchObject({ usage: null, outputChars: 5 + 3 + 1 + 2 + parts + 2 });
+  });
+
+  it.each([
+    [{ function_call: call.function }, 3],
+    [{ tool_calls: [{ id: "a", type: "custom", custom: { name: "f", input: "free" } }] }, 5],
+    [{ tool_calls: [call], function_call: { name: "", arguments: "" } }, 3],
+  ])("counts the calls of %j, whatever their form", (message, chars) => {
+    expect(read(answer(message))).toMatchObject({ usage: null, outputChars: chars });
   });
 
   it.each([

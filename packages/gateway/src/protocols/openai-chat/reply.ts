@@ -1,10 +1,9 @@
-import { noUsage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { type Fields, isAbsent, isObject } from "../field-checks.ts";
 import { classifyFailure } from "../openai-error.ts";
-import { asciiBody, type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { asciiBody, type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { failedFinishStatus, finishReasonOf } from "./finish.ts";
 import { readUsage } from "./usage.ts";
 
@@ -14,7 +13,7 @@ export function readReply(body: Buffer, quirks: Quirks, nowMs: number): ReplyFac
   const reply = replyObject(body, ascii);
   if (!reply) return invalidReply("the answer is no JSON object");
   const report = readUsage(reply["usage"], quirks);
-  const usage = report ? mergeUsage(noUsage(), report) : null;
+  const usage = wholeUsage(report);
   const choices = Array.isArray(reply["choices"]) ? reply["choices"] : [];
   const first: unknown = choices[0];
   const failure = failureIn(reply, isObject(first) ? first : null, body, nowMs);
@@ -49,9 +48,15 @@ function failureIn(reply: Fields, first: Fields | null, body: Buffer, nowMs: num
 function finishOf(first: Fields): ReplyFacts["finishReason"] {
   const reason = finishReasonOf(first["finish_reason"]);
   const message = first["message"];
-  const called = isObject(message) && Array.isArray(message["tool_calls"]) && message["tool_calls"].length > 0;
+  const called = isObject(message) && callsIn(message).length > 0;
   // Some say `stop` although they called tools, some nothing at all (Snowflake).
   return called && (reason === "stop" || reason === null) ? "tool_calls" : reason;
+}
+
+/** The calls of a message as `{function}`; of the older form the one there is, which some send empty (Snowflake). */
+function callsIn({ tool_calls: calls, function_call: older }: Fields): unknown[] {
+  if (Array.isArray(calls) && calls.length > 0) return calls;
+  return isObject(older) && older["name"] ? [{ function: older }] : [];
 }
 
 /** Output characters of every choice: text, reasoning, refusal, tool arguments. */
@@ -62,11 +67,10 @@ function charsOf(choices: unknown[]): number {
     const message = isObject(choice) ? choice["message"] : null;
     if (!isObject(message)) continue;
     for (const key of ["content", "reasoning_content", "reasoning", "refusal"]) chars += length(message[key]);
-    if (Array.isArray(message["tool_calls"])) {
-      for (const call of message["tool_calls"]) {
-        const named: unknown = isObject(call) ? call["function"] : null;
-        if (isObject(named)) chars += length(named["arguments"]) + length(named["name"]);
-      }
+    for (const call of callsIn(message)) {
+      if (!isObject(call)) continue;
+      for (const named of [call["function"], call["custom"]])
+        if (isObject(named)) chars += length(named["arguments"]) + length(named["input"]) + length(named["name"]);
     }
   }
   return chars;

@@ -65,7 +65,7 @@ export function streamReader(quirks: Quirks): StreamReader {
       if (usage) parts.push({ type: "usage", usage });
       const [first, second] = parts;
       if (first?.type === "text" && !first.logprobs && !second) repeated.propose(data, first.choice);
-      return { parts, usageOnly: usage !== null && list.length === 0, terminator: false };
+      return { parts, usageOnly: list.length === 0 && (usage !== null || isReport(chunk["usage"])), terminator: false };
     },
   };
 }
@@ -78,6 +78,11 @@ function usageOf(chunk: Fields, list: readonly Fields[], quirks: Quirks): Return
     if (usage) return usage;
   }
   return null;
+}
+
+/** Whether a chunk without choices is there for its usage, however that is counted. */
+function isReport(usage: unknown): boolean {
+  return isObject(usage) && Object.keys(usage).length > 0;
 }
 
 /** A top-level `error` (OpenRouter puts one beside `choices`), Groq's `x_groq.error`, TGI's bare string, `event: error`. */

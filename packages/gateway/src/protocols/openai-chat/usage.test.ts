@@ -278,6 +278,7 @@ describe("a later report", () => {
     mergeUsage(usage, { input_tokens: 43, output_tokens: 1, cached_input_tokens: 20 });
     mergeUsage(usage, { input_tokens: 61, output_tokens: 9 });
     mergeUsage(usage, {});
+    mergeUsage(usage, { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 });
     expect(usage).toEqual({ ...noUsage(), input_tokens: 61, output_tokens: 9, cached_input_tokens: 20 });
   });
 });

@@ -1,11 +1,10 @@
-import { noUsage } from "@sluicegate/contract";
 import type { ReplyFacts } from "../../core/call.ts";
 import type { ProviderFailure } from "../../core/errors.ts";
 import type { Annotation, Block, Reply, ToolCallBlock } from "../../core/message.ts";
 import type { FinishReason } from "../../core/stream-part.ts";
 import { holdsError, statusNamed } from "../error-facts.ts";
 import { entryOf, type Fields, isObject, wordOf } from "../field-checks.ts";
-import { type FailedReply, invalidReply, mergeUsage, type Quirks, replyObject } from "../protocol.ts";
+import { type FailedReply, invalidReply, type Quirks, replyObject, wholeUsage } from "../protocol.ts";
 import { pushAll } from "../push-all.ts";
 import { parsedArguments } from "../tool-arguments.ts";
 import { readToolName } from "../tool-names.ts";
@@ -28,7 +27,7 @@ export function readReply(body: Buffer, _quirks: Quirks, nowMs: number): ReplyFa
   const reply = replyObject(body);
   if (!reply) return invalidReply("the answer is no JSON object");
   const report = readUsage(reply["usage"]);
-  const usage = report ? mergeUsage(noUsage(), report) : null;
+  const usage = wholeUsage(report);
   const failure = failureIn(reply, nowMs);
   if (failure) return { failure, usage };
   if (!Array.isArray(reply["output"])) return { ...invalidReply("the answer holds no output"), usage };
@@ -65,7 +64,7 @@ export function decodeReply(body: Buffer): Reply {
         annotations,
       },
     ],
-    usage: report ? mergeUsage(noUsage(), report) : null,
+    usage: wholeUsage(report),
   };
 }
 
