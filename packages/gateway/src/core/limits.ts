@@ -34,6 +34,8 @@ export const LIMITS = {
   translatedStreamBytesMax: 64 * MIB,
   /** Choices of a stream, and tool calls of a choice: each is remembered until the stream ends. */
   streamItemsMax: 4_096,
+  /** Bytes that wait for a client's socket before it counts as behind. */
+  socketBufferBytes: 16 * KIB,
   /** Bytes of a stream held for a client that does not read, before the upstream is paused. */
   clientBufferBytesMax: 64 * KIB,
   /** Preamble held back before the first output. */

@@ -39,6 +39,8 @@ export function createHttpServer(
     // Longer than a load balancer's usual 60 s, so that the balancer closes first and never meets a closing socket.
     keepAliveTimeout: 75_000,
     noDelay: true,
+    // Of a stream whose client is behind: newer versions of node let four times as much wait in many small pieces.
+    highWaterMark: LIMITS.socketBufferBytes,
     insecureHTTPParser: false,
     // Looked at below: node's own refusal has no body.
     requireHostHeader: false,

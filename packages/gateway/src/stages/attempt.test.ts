@@ -957,6 +957,61 @@ describe("a client that is slow", () => {
     expect(run.ends).toHaveLength(1);
     expectNothingLeft(run);
   });
+
+  const A = chunk({ content: "a" });
+  const B = chunk({ content: "b" });
+
+  /** A stream whose client is behind, and has two more events to come. */
+  async function behind(): Promise<Running> {
+    const run = start();
+    run.call.streams().data(HI);
+    await run.settled();
+    run.take(false);
+    run.call.data(A, B);
+    expect(run.text()).toBe(HI);
+    return run;
+  }
+
+  it("is given what came meanwhile in one piece, once it has caught up", async () => {
+    const run = await behind();
+    run.attempt.resume();
+    expect(run.given.map(String)).toEqual([HI, A + B]);
+    // It is behind again.
+    expect([run.call.pauses, run.call.resumes]).toEqual([1, 0]);
+    run.call.data(HI);
+    run.attempt.resume();
+    run.attempt.resume();
+    expect(run.given.map(String)).toEqual([HI, A + B, HI]);
+    expect([run.call.pauses, run.call.resumes]).toEqual([1, 1]);
+  });
+
+  it.each<[string, (run: Running) => unknown, string]>([
+    ["the upstream breaks off", (run) => run.call.error("reset"), A + B],
+    ["the upstream says an error", (run) => run.call.data(ERROR), A + B],
+    ["the client leaves", (run) => run.cancel.cancel("client_left"), ""],
+  ])("is given it before it hears of the end, where %s", async (_how, end, left) => {
+    const run = await behind();
+    end(run);
+    expect(run.text()).toBe(HI + left);
+    await run.settled();
+    expect(run.ends).toHaveLength(1);
+    run.attempt.resume();
+    expect(run.text()).toBe(HI + left);
+    expectNothingLeft(run);
+  });
+
+  it("is lent nothing while something waits, though its socket would take it", async () => {
+    const run = start({}, (call) => call.streams().data(ROLE, HI, HI));
+    await run.settled();
+    run.attempt.take((bytes) => run.given.push(bytes) > 1, { pass: () => expect.unreachable() });
+    const lent = Buffer.from(A);
+    expect([run.call.paused, run.attempt.passes(lent, 0, lent.length)]).toEqual([true, true]);
+    lent.fill("!");
+    expect(run.given).toHaveLength(1);
+    run.attempt.resume();
+    expect(run.text()).toBe(ROLE + HI + HI + A);
+    expect(run.call.paused).toBe(false);
+  });
 });
 
 describe("a piece that is lent", () => {
@@ -964,7 +1019,8 @@ describe("a piece that is lent", () => {
   async function streaming(pass: (text: string) => boolean): Promise<Running> {
     const run = start({}, (call) => call.streams().data(ROLE, HI, HI));
     await run.settled();
-    run.attempt.take((bytes) => run.given.push(Buffer.from(bytes)) > 0, {
+    // What the taker is given is kept as it is; what is passed is lent.
+    run.attempt.take((bytes) => run.given.push(bytes) > 0, {
       pass: (bytes, from, to, now) =>
         now === run.clock.monotonic() &&
         pass(bytes.toString("utf8", from, to)) &&
@@ -1023,7 +1079,7 @@ describe("a piece that is lent", () => {
     it("is given to the taker at once, stops a call whose client is behind, and is the last that came", async () => {
       const run = start({ writer: said }, (call) => call.streams().data(ROLE, HI, HI));
       await run.settled();
-      run.attempt.take((bytes) => run.given.push(Buffer.from(bytes)) < 3, nobodyElse);
+      run.attempt.take((bytes) => run.given.push(bytes) < 3, nobodyElse);
       run.clock.advance(20_000);
       expect(lend(run, chunk({ content: "one" }))).toBe(true);
       expect(run.call.paused).toBe(false);
@@ -1047,7 +1103,7 @@ describe("a piece that is lent", () => {
       };
       const run = start({ writer: { ...said, write } }, (call) => call.streams().data(ROLE, HI, HI));
       await run.settled();
-      run.attempt.take((bytes) => run.given.push(Buffer.from(bytes)) > 0, nobodyElse);
+      run.attempt.take((bytes) => run.given.push(bytes) > 0, nobodyElse);
       expect(lend(run, HI)).toBe(true);
       await run.settled();
       expect(run.ends).toMatchObject([{ failure: { class: "invalid_response", message: "no words" } }]);

@@ -23,6 +23,7 @@ import {
   type StreamTaker,
 } from "./attempt-outcome.ts";
 import { EventIntake, isFramed } from "./event-intake.ts";
+import { HeldOutput } from "./held-output.ts";
 import { type Meter, openMeter, providerRequestId } from "./meter.ts";
 import { messageOf, providerFailure } from "./provider-failure.ts";
 import { readWhole } from "./read-whole.ts";
@@ -51,9 +52,8 @@ export class Attempt implements UpstreamSink {
   #bodyBytes = 0;
   #decompressor: Decompressor | null = null;
   #intake: EventIntake | null = null;
-  /** Bytes not yet taken: the preamble before the commit, output before the taker is there. */
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  /** Bytes not yet taken: the preamble before the commit, output before the taker is there, and while the client is behind. */
+  readonly #held = new HeldOutput();
   #take: StreamTaker | null = null;
   #passer: StreamPasser | null = null;
 
@@ -110,12 +110,8 @@ export class Attempt implements UpstreamSink {
   take(taker: StreamTaker, passer: StreamPasser | null = null): void {
     this.#take = taker;
     this.#passer = passer;
-    const held = this.#held;
-    this.#held = [];
-    const keepsUp = held.length === 0 || this.#deliver(Buffer.concat(held, this.#heldBytes));
-    this.#heldBytes = 0;
     // What was held may have been enough for a pause that nobody else would end.
-    if (keepsUp) this.resume();
+    if (this.#deliverHeld()) this.resume();
   }
 
   /** The client has caught up: read on. */
@@ -126,6 +122,7 @@ export class Attempt implements UpstreamSink {
     this.#lastActivityAt = this.#clock.monotonic();
     // The timer may have gone to sleep for the end of the whole stream.
     this.#armTimer();
+    if (!this.#deliverHeld()) return;
     this.#decompressor?.resume();
     this.#throttle();
   }
@@ -187,7 +184,7 @@ export class Attempt implements UpstreamSink {
     if (!intake.passes(bytes, from, to)) return this.#translates(intake, bytes, from, to);
     const now = this.#clock.monotonic();
     this.#lastActivityAt = now;
-    if (!passer.pass(bytes, from, to, now)) this.#flush(Buffer.from(bytes.subarray(from, to)));
+    if (this.#paused || !passer.pass(bytes, from, to, now)) this.#flush(Buffer.from(bytes.subarray(from, to)));
     return true;
   }
 
@@ -276,11 +273,11 @@ export class Attempt implements UpstreamSink {
     if (!bytes) return;
     if (this.#phase === "waiting") {
       // A preamble over its bound is no preamble any more: it is not worth losing.
-      const fits = this.#heldBytes + bytes.length <= LIMITS.preambleBytesMax;
+      const fits = this.#held.bytes + bytes.length <= LIMITS.preambleBytesMax;
       if (this.meter.firstOutputAt === null && fits) return this.#holdBack(bytes);
       this.#commit();
     }
-    if (this.#take) this.#deliver(bytes);
+    if (this.#take && !this.#paused) this.#deliver(bytes);
     else this.#holdBack(bytes);
   }
 
@@ -291,15 +288,19 @@ export class Attempt implements UpstreamSink {
   }
 
   #holdBack(bytes: Buffer): void {
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#phase === "committed" && this.#heldBytes > LIMITS.clientBufferBytesMax) this.#pause();
+    this.#held.add(bytes);
+    if (this.#phase === "committed" && this.#held.bytes > LIMITS.clientBufferBytesMax) this.#pause();
   }
 
   #deliver(bytes: Buffer): boolean {
     const keepsUp = this.#take?.(bytes) ?? true;
     if (!keepsUp) this.#pause();
     return keepsUp;
+  }
+
+  /** Gives the taker what waits; false when the client is behind. */
+  #deliverHeld(): boolean {
+    return this.#held.bytes === 0 || this.#deliver(this.#held.take());
   }
 
   #pause(): void {
@@ -319,6 +320,7 @@ export class Attempt implements UpstreamSink {
     if (!whole) return this.#fail(this.#broken("invalid_response", "the stream ended before its finish reason"));
     // An answer that says nothing but why it stopped (a filter's) may have no bytes before its very end.
     if (this.#phase === "waiting") this.#commit();
+    if (this.#take) this.#deliverHeld();
     this.#close();
     this.#finish({ failure: null, ...marksOf(intake) });
     if (!this.#call.open) return;
@@ -333,6 +335,7 @@ export class Attempt implements UpstreamSink {
     const intake = this.#intake;
     // Everything had been said: what breaks after the last finish reason takes nothing from the answer.
     const whole = committed && reason.class !== "cancelled" && intake?.finished === true;
+    if (this.#take && reason.class !== "cancelled") this.#deliverHeld();
     this.#close();
     this.#call.abort();
     if (!committed) this.#resolveOutcome({ kind: "failed", failure: reason });
