@@ -1,4 +1,5 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
+import { GatheredText } from "../../core/gathered-text.ts";
 import type { Annotation, ToolCallBlock } from "../../core/message.ts";
 import type { FinishReason, Signature, StreamPart } from "../../core/stream-part.ts";
 import { bodyJson, carriesText } from "../exact-json.ts";
@@ -17,7 +18,7 @@ interface OpenCall {
   name: string;
   custom: true | undefined;
   signature: Signature | undefined;
-  pieces: string[];
+  text: GatheredText;
 }
 
 interface ChoiceState {
@@ -102,11 +103,11 @@ function partsOf(part: ChoicePart, state: ChoiceState): { parts: Fields[]; besid
       return { parts: [] };
     case "tool_start": {
       const { id, name, signature } = part;
-      state.calls.set(part.index, { id, name, custom: part.custom, signature, pieces: [] });
+      state.calls.set(part.index, { id, name, custom: part.custom, signature, text: new GatheredText() });
       return { parts: [] };
     }
     case "tool_arguments":
-      state.calls.get(part.index)?.pieces.push(part.text);
+      state.calls.get(part.index)?.text.add(part.text);
       return { parts: [] };
     case "tool_end":
       return { parts: endCall(part.index, state) };
@@ -149,7 +150,7 @@ function endCall(index: number, state: ChoiceState): Fields[] {
   if (!open) return [];
   state.calls.delete(index);
   const { id, name, custom, signature } = open;
-  const text = open.pieces.join("");
+  const text = open.text.whole();
   const given = custom ? undefined : parsedArguments(text);
   const call: ToolCallBlock = {
     ...{ type: "tool_call" as const, id, name, text },

@@ -1,4 +1,5 @@
 import { noUsage, type Usage } from "@sluicegate/contract";
+import { GatheredText } from "../../core/gathered-text.ts";
 import type { Signature, StreamPart } from "../../core/stream-part.ts";
 import type { Fields } from "../field-checks.ts";
 import { mergeUsage } from "../protocol.ts";
@@ -18,8 +19,8 @@ const DONE = "data: [DONE]\n\n";
 interface Call {
   /** Position among the choice's calls. */
   index: number;
-  /** Pieces of a call that was made as a function's and is a custom tool's: its input can only be read when it is whole. */
-  held: string[] | null;
+  /** What came of a call that was made as a function's and is a custom tool's: its input can only be read when it is whole. */
+  held: GatheredText | null;
   custom: boolean;
   /** Arguments have come. */
   said: boolean;
@@ -30,8 +31,8 @@ interface Choice {
   calls: Map<number, Call>;
   opened: number;
   finished: boolean;
-  /** Pieces of the reasoning block that is open: a signature needs the whole text beside it. */
-  thought: string[];
+  /** What came of the reasoning block that is open: a signature needs the whole text beside it. */
+  thought: GatheredText;
   thoughtChars: number;
   /** Entries of `reasoning_details` so far. */
   details: number;
@@ -101,7 +102,14 @@ class ChatWriter implements StreamWriter {
     let text = "";
     let choice = this.#choices.get(part.choice);
     if (!choice) {
-      choice = { calls: new Map(), opened: 0, finished: false, thought: [], thoughtChars: 0, details: 0 };
+      choice = {
+        calls: new Map(),
+        opened: 0,
+        finished: false,
+        thought: new GatheredText(),
+        thoughtChars: 0,
+        details: 0,
+      };
       this.#choices.set(part.choice, choice);
       // An answer that begins with a call has no content.
       const content = part.type === "tool_start" ? null : "";
@@ -146,9 +154,9 @@ class ChatWriter implements StreamWriter {
   #reasoning(choice: Choice, { choice: index, text, signature, encrypted }: PartOf<"reasoning">): string {
     const delta: Fields = text === "" ? {} : { reasoning_content: text };
     choice.thoughtChars += text.length;
-    if (text !== "" && choice.thoughtChars <= THOUGHT_CHARS_MAX) choice.thought.push(text);
+    if (text !== "" && choice.thoughtChars <= THOUGHT_CHARS_MAX) choice.thought.add(text);
     if (signature || encrypted) {
-      const whole = choice.thoughtChars <= THOUGHT_CHARS_MAX ? choice.thought.join("") : "";
+      const whole = choice.thoughtChars <= THOUGHT_CHARS_MAX ? choice.thought.whole() : "";
       const marks = { ...(signature && { signature }), ...(encrypted && { encrypted }) };
       const entries = detailsOf({ type: "reasoning", text: whole, ...marks }, choice.details);
       choice.details += entries.length;
@@ -162,7 +170,7 @@ class ChatWriter implements StreamWriter {
     const { id, name, signature } = part;
     const turned = part.custom !== true && this.#tools.custom.has(name);
     const custom = part.custom === true || turned;
-    const call: Call = { index: choice.opened++, held: turned ? [] : null, custom, said: false };
+    const call: Call = { index: choice.opened++, held: turned ? new GatheredText() : null, custom, said: false };
     choice.calls.set(part.index, call);
     if (this.#tools.older) {
       return call.index > 0 ? "" : this.#chunk(part.choice, { function_call: { name, arguments: "" } });
@@ -185,7 +193,7 @@ class ChatWriter implements StreamWriter {
     if (!call || text === "") return "";
     call.said = true;
     if (call.held) {
-      call.held.push(text);
+      call.held.add(text);
       return "";
     }
     return this.#fragment(index, call, text);
@@ -196,7 +204,7 @@ class ChatWriter implements StreamWriter {
     if (!call) return "";
     choice.calls.delete(wire);
     if (call.held) {
-      const input = customInput(call.held.join(""));
+      const input = customInput(call.held.whole());
       return input === "" ? "" : this.#fragment(index, call, input);
     }
     // A tool without parameters is called with `{}`.
@@ -238,6 +246,7 @@ class ChatWriter implements StreamWriter {
 }
 
 function endThought(choice: Choice): void {
-  choice.thought = [];
+  if (choice.thoughtChars === 0) return;
+  choice.thought = new GatheredText();
   choice.thoughtChars = 0;
 }

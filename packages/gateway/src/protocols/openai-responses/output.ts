@@ -1,3 +1,4 @@
+import { GatheredText } from "../../core/gathered-text.ts";
 import type { Annotation } from "../../core/message.ts";
 import type { FinishReason, Signature, StreamPart } from "../../core/stream-part.ts";
 import { type Fields, isObject } from "../field-checks.ts";
@@ -23,10 +24,10 @@ interface OpenItem {
   part: OpenPart | null;
 }
 
-/** One part of it, in pieces that are joined once. */
+/** One part of it. */
 interface OpenPart {
   kind: "output_text" | "refusal" | "summary_text";
-  pieces: string[];
+  text: GatheredText;
   logprobs: unknown[];
   annotations: unknown[];
 }
@@ -39,12 +40,12 @@ interface OpenCall {
   tool: ToolName;
   /** The provider speaks of it as a function with one text argument: the text is known when all of it is there. */
   wrapped: boolean;
-  pieces: string[];
+  text: GatheredText;
 }
 
 /**
  * The output of one translated answer, item by item, in the order of events that SDKs expect (WIRE A2.3). Work is constant a
- * part, except that each item's text is joined once when it closes.
+ * part, except that each item's text is gathered, and told again when it closes.
  */
 export class Output {
   readonly #requestId: string;
@@ -113,7 +114,7 @@ export class Output {
     const part = open.part as unknown as OpenPart;
     for (const citation of this.#pending.splice(0)) this.#cite(open, part, citation);
     if (text === "" && logprobs.length === 0) return;
-    part.pieces.push(text);
+    part.text.add(text);
     for (const entry of logprobs) part.logprobs.push(entry);
     const { id, index } = open;
     const at = open.parts.length;
@@ -134,7 +135,7 @@ export class Output {
     const open = this.#open as OpenItem;
     if (text !== "") {
       if (!open.part) this.#openPart(open, "summary_text");
-      (open.part as unknown as OpenPart).pieces.push(text);
+      (open.part as unknown as OpenPart).text.add(text);
       const { id, index } = open;
       const at = { item_id: id, output_index: index, summary_index: 0, delta: text };
       this.#emit("response.reasoning_summary_text.delta", at);
@@ -157,7 +158,7 @@ export class Output {
       callId: id,
       tool,
       wrapped: tool.custom && !custom,
-      pieces: [],
+      text: new GatheredText(),
     };
     this.#calls.set(index, call);
     this.#emit("response.output_item.added", { output_index: place, item: callItem(call, "in_progress", "") });
@@ -166,7 +167,7 @@ export class Output {
   #toolArguments(index: number, text: string): void {
     const call = this.#calls.get(index);
     if (!call || text === "") return;
-    call.pieces.push(text);
+    call.text.add(text);
     if (!call.wrapped) this.#callDelta(call, text);
   }
 
@@ -181,10 +182,10 @@ export class Output {
     const call = this.#calls.get(index);
     if (!call) return;
     this.#calls.delete(index);
-    let text = call.pieces.join("");
+    let text = call.text.whole();
     if (call.wrapped) text = customInput(text);
     else if (text === "" && !call.tool.custom) text = "{}";
-    if (call.wrapped || call.pieces.length === 0) if (text !== "") this.#callDelta(call, text);
+    if (call.wrapped || call.text.isEmpty) if (text !== "") this.#callDelta(call, text);
     const at = { item_id: call.id, output_index: call.index };
     if (call.tool.custom) this.#emit("response.custom_tool_call_input.done", { ...at, input: text });
     else if (!call.tool.search) this.#emit("response.function_call_arguments.done", { ...at, arguments: text });
@@ -251,14 +252,14 @@ export class Output {
 
   #openPart(open: OpenItem, kind: OpenPart["kind"]): void {
     this.#closePart(open);
-    open.part = { kind, pieces: [], logprobs: [], annotations: [] };
+    open.part = { kind, text: new GatheredText(), logprobs: [], annotations: [] };
     this.#emit(partEvent(kind, "added"), { ...placeOf(open), part: partObject(open.part, "") });
   }
 
   #closePart(open: OpenItem): void {
     const { part } = open;
     if (!part) return;
-    const text = part.pieces.join("");
+    const text = part.text.whole();
     const at = placeOf(open);
     const finished = partObject(part, text);
     if (part.kind === "summary_text") this.#emit("response.reasoning_summary_text.done", { ...at, text });
