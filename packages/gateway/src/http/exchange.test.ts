@@ -115,6 +115,25 @@ describe("a stream", () => {
     expect(text.slice(text.indexOf("\r\n\r\n") + 4)).toBe(want);
   });
 
+  it("keeps a piece that its socket still holds, whatever another stream passes on", async () => {
+    const streams: { exchange: HttpExchange; socket: Socket | null }[] = [];
+    act = (exchange, { socket }) => {
+      exchange.begin(200, []);
+      exchange.write(Buffer.from("first"));
+      streams.push({ exchange, socket });
+    };
+    const asked = [await ask("1.1"), await ask("1.1")];
+    while (streams.length < 2) await turn();
+    // Both are made in the same place, and the first waits.
+    streams[0]?.socket?.cork();
+    const passed = ["one", "two"].map((text, index) => streams[index]?.exchange.pass(Buffer.from(text), 0, 3));
+    streams[0]?.socket?.uncork();
+    for (const { exchange } of streams) exchange.end();
+    expect(passed).toEqual([true, true]);
+    const texts = await Promise.all(asked.map(async ({ bytes }) => (await bytes).toString()));
+    expect(texts.map((text) => /\r\n3\r\n(.*?)\r\n/.exec(text)?.[1]).sort()).toEqual(["one", "two"]);
+  });
+
   it("goes past the response to plain sockets alone, which are done with what they have written", async () => {
     const passed: boolean[] = [];
     act = (exchange, response) => {
