@@ -3,7 +3,10 @@ import type { RequestRecord, RequestRow } from "@sluicegate/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Cancel } from "../src/core/cancel.ts";
 import { openLedgerReader } from "../src/ledger/reader.ts";
+import { HealthBoard } from "../src/resilience/health-board.ts";
+import type { Permit } from "../src/resilience/permit.ts";
 import { RetryBudget } from "../src/resilience/retry-budget.ts";
+import { Ceilings, isFull } from "../src/stages/ceilings.ts";
 import { silentLog } from "../src/telemetry/log.ts";
 import { type ConnectionCount, countConnections } from "./support/connections.ts";
 import { CLIENT_KEY, configOf, startTestGateway, type TestGateway } from "./support/gateway.ts";
@@ -39,7 +42,19 @@ const CHAINS: Record<string, string[]> = {
   secondhang: ["sim/error?status=503", "sim/hang?tag=second"],
   secondstream: ["sim/reset", "sim/long?tokens=400&between=2ms&tag=second"],
   secondquick: ["sim/error?status=529", "sim/fixed?input=33&output=3&tag=second"],
+  heldhang: ["held-hang"],
+  heldstream: ["held-stream"],
+  heldquick: ["held-quick"],
 };
+/** With a ceiling, of which each call takes a share. */
+const HELD = {
+  "held-hang": "hang?tag=held",
+  "held-stream": "long?tokens=400&between=2ms&tag=held",
+  "held-quick": "fixed",
+};
+const DEPLOYMENTS = Object.fromEntries(
+  Object.entries(HELD).map(([name, model]) => [name, { provider: "sim", model, limits: { concurrency: 2 * ABREAST } }]),
+);
 
 /** Where a client may leave, and how its request may then stand in the ledger. */
 interface Phase {
@@ -119,6 +134,15 @@ const PHASES: readonly Phase[] = [
     statuses: ["cancelled", "ok"],
   },
   {
+    name: "with a share of a ceiling",
+    order: (chance) => {
+      const model = chance.pick(["heldhang", "heldstream", "heldstream", "heldquick"]);
+      const leave = model === "heldstream" ? { afterEvents: chance.int(1, 40) } : { afterMs: chance.int(0, 80) };
+      return { body: { model, stream: model === "heldstream" || either(chance) }, leave };
+    },
+    statuses: ["cancelled", "ok"],
+  },
+  {
     name: "not at all",
     order: (chance) => ({ body: { model: chance.pick(["quick", "brief", "secondquick"]), stream: either(chance) } }),
     statuses: ["ok"],
@@ -138,6 +162,10 @@ describe(`${ABORTS} clients that leave`, () => {
   const faults: unknown[] = [];
   const listening = new Set<object>();
   const budgets = new Set<string>();
+  /** Leave to call a deployment, and shares of ceilings, that were given and not given back. */
+  const permits = new Set<Permit>();
+  const holds = new Set<string>();
+  let held = 0;
   let halfBodies = 0;
   let reservedAtMost = 0;
 
@@ -160,12 +188,41 @@ describe(`${ABORTS} clients that leave`, () => {
       budgets.add(name);
       request.call(this, name);
     });
+    const pass = HealthBoard.prototype.pass;
+    vi.spyOn(HealthBoard.prototype, "pass").mockImplementation(function (this: HealthBoard, ...args) {
+      const permit = pass.apply(this, args);
+      const counted: Permit = {
+        ...{ ok: true, probe: permit.probe },
+        done(outcome) {
+          permits.delete(counted);
+          permit.done(outcome);
+        },
+      };
+      permits.add(counted);
+      return counted;
+    });
+    const take = Ceilings.prototype.take;
+    vi.spyOn(Ceilings.prototype, "take").mockImplementation(async function (this: Ceilings, ...args) {
+      const hold = await take.apply(this, args);
+      if (isFull(hold)) return hold;
+      held++;
+      holds.add(hold.holder);
+      return hold;
+    });
+    const settle = Ceilings.prototype.settle;
+    vi.spyOn(Ceilings.prototype, "settle").mockImplementation(function (this: Ceilings, hold, usedTokens) {
+      holds.delete(hold.holder);
+      settle.call(this, hold, usedTokens);
+    });
     connections = countConnections();
     clock = testClock();
     gateway = await startTestGateway({
       forgives: true,
       clock,
-      config: configOf(CHAINS).replace("SIMULATOR", `SIMULATOR, limits: ${WIDE}`),
+      config: configOf(CHAINS, `deployments: ${JSON.stringify(DEPLOYMENTS)}`).replace(
+        "SIMULATOR",
+        `SIMULATOR, limits: ${WIDE}`,
+      ),
       simulator: { recentRequests: 10_000 },
       log: {
         ...silentLog,
@@ -219,11 +276,14 @@ describe(`${ABORTS} clients that leave`, () => {
     await until("it to be settled", () => logged.slice(began).some((row) => row.client_request_id === `half${n}`));
   }
 
-  test("leave no fault, no reservation, no timer, no listener and no connection behind", async () => {
+  test("leave no fault, no timer, no listener, no share, no leave to call and no connection behind", async () => {
     expect(faults).toEqual([]);
     expect(reservedAtMost).toBeGreaterThan(0);
     expect((await stats()).reserved_tokens).toBe(0);
     expect([...listening]).toEqual([]);
+    expect(permits.size).toBe(0);
+    expect([...holds]).toEqual([]);
+    expect(held).toBeGreaterThan(40);
     // With the deployments gone their idle connections go too: what stayed would be one that nobody had let go.
     gateway.writeConfig(configOf({ other: ["sim/echo?tag=other"] }));
     await gateway.gateway.reload();
