@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { certificate } from "../../../test/support/certificate.ts";
 import { post, record, recordToEnd } from "../../../test/support/recording-sink.ts";
 import { type Peer, startTcpUpstream, type TcpUpstream } from "../../../test/support/tcp-upstream.ts";
 import { VirtualClock } from "../../../test/support/virtual-clock.ts";
@@ -11,21 +11,6 @@ import type { Transport, UpstreamTls } from "../../core/transport.ts";
 import { createTransport } from "./transport.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-
-const OPENSSL = "openssl";
-
-/** A key and a certificate that signs itself, for `names`; null where there is no openssl. */
-function certificate(folder: string, id: string, names: string): { key: string; cert: string } | null {
-  const [key, cert] = [join(folder, `${id}.key`), join(folder, `${id}.pem`)];
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  const subject = ["-subj", `/CN=${id}`, "-addext", `subjectAltName=${names}`];
-  try {
-    execFileSync(OPENSSL, ["req", "-x509", ...kind, ...subject, "-keyout", key, "-out", cert], { stdio: "ignore" });
-  } catch {
-    return null;
-  }
-  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
-}
 
 const folder = mkdtempSync(join(tmpdir(), "sluicegate-tls-"));
 const ours = certificate(folder, "ours", "DNS:localhost,IP:127.0.0.1");
