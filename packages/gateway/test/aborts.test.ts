@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { RequestRecord, RequestRow } from "@sluicegate/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -45,16 +46,26 @@ const CHAINS: Record<string, string[]> = {
   heldhang: ["held-hang"],
   heldstream: ["held-stream"],
   heldquick: ["held-quick"],
+  queued: ["held-alone"],
+  hedged: ["sim/hang?tag=hedged", "sim/hang?tag=hedge"],
 };
-/** With a ceiling, of which each call takes a share. */
-const HELD = {
-  "held-hang": "hang?tag=held",
-  "held-stream": "long?tokens=400&between=2ms&tag=held",
-  "held-quick": "fixed",
+/** With a ceiling, of which each call takes a share: model, and calls at once. */
+const HELD: Record<string, [string, number]> = {
+  "held-hang": ["hang?tag=held", 2 * ABREAST],
+  "held-stream": ["long?tokens=400&between=2ms&tag=held", 2 * ABREAST],
+  "held-quick": ["fixed", 2 * ABREAST],
+  "held-alone": ["hang?tag=alone", 1],
 };
-const DEPLOYMENTS = Object.fromEntries(
-  Object.entries(HELD).map(([name, model]) => [name, { provider: "sim", model, limits: { concurrency: 2 * ABREAST } }]),
-);
+
+function config(): string {
+  const deployments = Object.entries(HELD).map(
+    ([name, [model, concurrency]]) => [name, { provider: "sim", model, limits: { concurrency } }] as const,
+  );
+  const plain = configOf(CHAINS, `deployments: ${JSON.stringify(Object.fromEntries(deployments))}`);
+  return plain
+    .replace("SIMULATOR", `SIMULATOR, limits: ${WIDE}`)
+    .replace("  hedged: { ", "  hedged: { hedge: { after: 0ms, max_extra: 1 }, ");
+}
 
 /** Where a client may leave, and how its request may then stand in the ledger. */
 interface Phase {
@@ -143,6 +154,16 @@ const PHASES: readonly Phase[] = [
     statuses: ["cancelled", "ok"],
   },
   {
+    name: "while it waits for a place",
+    order: (chance) => ({ body: { model: "queued", stream: either(chance) }, leave: { afterMs: chance.int(0, 80) } }),
+    statuses: ["cancelled"],
+  },
+  {
+    name: "while two of a chain are silent",
+    order: (chance) => ({ body: { model: "hedged", stream: either(chance) }, leave: { afterMs: chance.int(0, 150) } }),
+    statuses: ["cancelled"],
+  },
+  {
     name: "not at all",
     order: (chance) => ({ body: { model: chance.pick(["quick", "brief", "secondquick"]), stream: either(chance) } }),
     statuses: ["ok"],
@@ -219,10 +240,7 @@ describe(`${ABORTS} clients that leave`, () => {
     gateway = await startTestGateway({
       forgives: true,
       clock,
-      config: configOf(CHAINS, `deployments: ${JSON.stringify(DEPLOYMENTS)}`).replace(
-        "SIMULATOR",
-        `SIMULATOR, limits: ${WIDE}`,
-      ),
+      config: config(),
       simulator: { recentRequests: 10_000 },
       log: {
         ...silentLog,
@@ -242,6 +260,7 @@ describe(`${ABORTS} clients that leave`, () => {
 
   async function leaveAll(): Promise<void> {
     const client = loadClient(gateway.url);
+    const holder = await holdPlace();
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < ABORTS) {
@@ -255,11 +274,22 @@ describe(`${ABORTS} clients that leave`, () => {
     };
     await Promise.all(Array.from({ length: ABREAST }, worker));
     client.close();
+    holder.destroy();
     await until("every request to be settled", async () => (await stats()).in_flight === 0);
   }
 
   async function stats(): Promise<{ in_flight: number; reserved_tokens: number }> {
     return (await (await gateway.admin("/v1/stats")).json()) as { in_flight: number; reserved_tokens: number };
+  }
+
+  /** Takes the only place of a deployment, for as long as the socket is open: who comes later waits. */
+  async function holdPlace(): Promise<Socket> {
+    const body = JSON.stringify({ model: "queued", stream: true, messages: [{ role: "user", content: "holder" }] });
+    const headers = { authorization: `Bearer ${CLIENT_KEY}`, "content-type": "application/json" };
+    const head = postHead("/v1/chat/completions", { ...headers, "content-length": body.length });
+    const { socket } = await rawClient(gateway.url, head + body);
+    await until("the place to be taken", () => held > 0);
+    return socket;
   }
 
   /** A client that leaves while it is sending its request: nobody is called, and nothing is owed. */
@@ -374,7 +404,7 @@ describe(`${ABORTS} clients that leave`, () => {
       for (const attempt of row.attempts) {
         const line = expectBilled(attempt, lines, SIMULATOR_PRICE);
         if (line && attempt.cost_state === "known") exact++;
-        if (attempt !== last) expect(attempt.status, marker).toBe("failed");
+        if (attempt !== last && !row.hedged) expect(attempt.status, marker).toBe("failed");
       }
       const ids = row.attempts.flatMap((attempt) => attempt.provider_request_id ?? []);
       const nameless = (hits.get(marker) ?? []).filter((id) => !ids.includes(id));
@@ -384,8 +414,10 @@ describe(`${ABORTS} clients that leave`, () => {
       cutOff++;
       checkCancelled(marker, last, [...ids.slice(-1), ...nameless]);
     }
-    expect(exact).toBeGreaterThan(150);
+    expect(exact).toBeGreaterThan(100);
     expect(cutOff).toBeGreaterThan(400);
+    expect(rows.filter(({ hedged }) => hedged).length).toBeGreaterThan(5);
+    expect(rows.filter(({ alias, attempts }) => alias === "queued" && attempts.length === 0).length).toBeGreaterThan(5);
   });
 
   function checkCancelled(marker: string, last: RequestRecord["attempts"][number], ids: readonly string[]): void {
