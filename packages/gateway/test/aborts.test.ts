@@ -64,7 +64,8 @@ function config(): string {
   const plain = configOf(CHAINS, `deployments: ${JSON.stringify(Object.fromEntries(deployments))}`);
   return plain
     .replace("SIMULATOR", `SIMULATOR, limits: ${WIDE}`)
-    .replace("  hedged: { ", "  hedged: { hedge: { after: 0ms, max_extra: 1 }, ");
+    .replace("  hedged: { ", "  hedged: { hedge: { after: 0ms, max_extra: 1 }, ")
+    .replace("  queued: { ", "  queued: { queue: { max_wait: 60s }, ");
 }
 
 /** Where a client may leave, and how its request may then stand in the ledger. */
@@ -274,8 +275,14 @@ describe(`${ABORTS} clients that leave`, () => {
     };
     await Promise.all(Array.from({ length: ABREAST }, worker));
     client.close();
+    // Those that waited for the place are gone from the line, though it has not become free.
+    await inFlight(1);
     holder.destroy();
-    await until("every request to be settled", async () => (await stats()).in_flight === 0);
+    await inFlight(0);
+  }
+
+  async function inFlight(count: number): Promise<void> {
+    await until(`${count} requests to be in flight`, async () => (await stats()).in_flight === count);
   }
 
   async function stats(): Promise<{ in_flight: number; reserved_tokens: number }> {
