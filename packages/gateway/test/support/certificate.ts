@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+const OPENSSL = "openssl";
+
 /** A key and the certificate that it signed, as PEM, and the files that they are in. */
 export interface Certificate {
   key: string;
@@ -16,7 +18,7 @@ export function certificate(folder: string, id: string, names: string): Certific
   const subject = ["-subj", `/CN=${id}`, "-addext", `subjectAltName=${names}`];
   try {
     const files = ["-keyout", keyFile, "-out", certFile];
-    execFileSync("openssl", ["req", "-x509", ...kind, ...subject, ...files], { stdio: "ignore" });
+    execFileSync(OPENSSL, ["req", "-x509", ...kind, ...subject, ...files], { stdio: "ignore" });
   } catch {
     return null;
   }
