@@ -1049,6 +1049,20 @@ describe("a piece that is lent", () => {
     expect(run.attempt.meter).toMatchObject({ outputChars: 11, finishes: 1 });
   });
 
+  it("is activity: silence counts from the last one", async () => {
+    const run = await streaming(() => true);
+    for (let i = 0; i < 3; i++) {
+      run.clock.advance(20_000);
+      expect(lend(run, HI)).toBe(true);
+    }
+    await run.settled();
+    expect(run.ends).toEqual([]);
+    run.clock.advance(30_000);
+    await run.settled();
+    expect(run.ends).toMatchObject([{ failure: { class: "timeout" } }]);
+    expectNothingLeft(run);
+  });
+
   it("goes on all the same, in bytes of its own, where the client cannot take it at once", async () => {
     let asked = 0;
     const run = await streaming(() => ++asked > 1);

@@ -23,6 +23,11 @@ class Wire {
     return this.keepsUp;
   }
 
+  pass(bytes: Buffer, from: number, to: number): boolean {
+    if (this.keepsUp) this.written += bytes.toString("utf8", from, to);
+    return this.keepsUp;
+  }
+
   end(bytes?: Buffer): void {
     if (bytes) this.written += bytes.toString();
     this.ended = true;
@@ -88,6 +93,21 @@ describe("the client's side of a stream", () => {
     expect(wire.written).not.toContain(PING);
     clock.advance(1);
     expect(wire.written).toBe("x".repeat(10) + PING);
+    client.close();
+  });
+
+  it("takes what was passed on for output, and what was not for silence", () => {
+    const wire = new Wire();
+    const { client, clock } = streamTo(wire);
+    client.begin([]);
+    clock.advance(10_000);
+    expect(client.pass(Buffer.from("(one)"), 1, 4, clock.monotonic())).toBe(true);
+    clock.advance(14_999);
+    expect(wire.written).toBe("one");
+    wire.keepsUp = false;
+    expect(client.pass(Buffer.from("(two)"), 1, 4, clock.monotonic())).toBe(false);
+    clock.advance(1);
+    expect(wire.written).toBe(`one${PING}`);
     client.close();
   });
 
