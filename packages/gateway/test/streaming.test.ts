@@ -275,6 +275,22 @@ describe("a stream is passed on as it comes", () => {
   }
 });
 
+test("a stream that comes event by event says the same to a client of another dialect", async () => {
+  const words = Array.from({ length: 20 }, (_, n) => `word${n} `);
+  upstream.answer(async (response) => {
+    response.writeHead(200, SSE_TYPE);
+    for (const content of words) {
+      response.write(chatChunk({ content }));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    response.end(chatChunk({}, "stop") + DONE);
+  });
+  const response = await gateway.post(body("steady", { max_tokens: 100 }), { path: "/v1/messages" });
+  expect(response.status).toBe(200);
+  const events = (await readEvents(response)).data as { delta?: { text?: string } }[];
+  expect(events.map(({ delta }) => delta?.text ?? "").join("")).toBe(words.join(""));
+});
+
 describe("usage in a stream", () => {
   const usageOf = (events: ReadEvents): unknown[] =>
     events.data.filter((event) => event !== "[DONE]" && event["usage"] != null);
