@@ -136,7 +136,9 @@ describe(`each of ${CLIENTS} clients that do not read costs less than 256 KB`, (
     ["chat", "tiny"],
     ["chat", "large"],
     ["messages", "varied"],
+    ["messages", "tiny"],
     ["responses", "usual"],
+    ["responses", "tiny"],
   ])("in the dialect %s, of %s events", (lane, events) => expectLittle(lane, `plain/${events}`), 60_000);
 
   test.skipIf(!tls).each<[keyof typeof LANES, string]>([

@@ -5,8 +5,11 @@ import type { UpstreamTls } from "../../core/transport.ts";
 /** When TCP begins to ask whether the other side is still there: answers that think for minutes say nothing meanwhile. */
 const KEEP_ALIVE_PROBE_MS = 60_000;
 
-/** Room for one read. A buffer made for every read is 64 KiB that is cut down to what came, and dearer than the read. */
-const READ_BYTES = 64 * 1024;
+/**
+ * Room for one read. A buffer made for every read is 64 KiB that is cut down to what came, and dearer than the read. What one
+ * read brings is worked on whole, also for a client that is behind: in another dialect small events grow to five times as much.
+ */
+const READ_BYTES = 32 * 1024;
 
 /** Opens sockets to one origin. */
 export interface Dialer {
