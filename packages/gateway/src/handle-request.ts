@@ -2,6 +2,7 @@ import { HEADERS, PLATFORM_HEADER_PREFIX } from "@sluicegate/contract";
 import { GatewayError, toGatewayError } from "./core/errors.ts";
 import { readBody } from "./http/body.ts";
 import type { Exchange } from "./http/exchange.ts";
+import { checkNameLength } from "./protocols/field-checks.ts";
 import type { Addressed } from "./protocols/registry.ts";
 import { admit } from "./stages/admit.ts";
 import { idHeaders } from "./stages/answer-headers.ts";
@@ -58,6 +59,7 @@ export async function handleRequest(
       clock,
     );
     visit.waitedMs = clock.monotonic() - visit.arrivedAt;
+    if (path.alias !== undefined) checkNameLength(path.alias);
     // Wire → call; the raw bytes stay at hand.
     ending.call = protocol.decodeRequest({
       raw,

@@ -53,6 +53,8 @@ export const LIMITS = {
   /** A score that a client posts, and the comment in it. */
   feedbackBodyBytesMax: 16 * KIB,
   feedbackCommentCharsMax: 2_000,
+  /** The name of a model that a client asks for. */
+  modelCharsMax: 512,
   /** Deployments made on the fly for `provider/model` names. */
   rawDeploymentsMax: 1_000,
   /** Plans kept for requests alike, and those of one caller's alias: they differ by dialect and by what they need. */

@@ -1,4 +1,5 @@
 import { GatewayError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 
 /** A JSON object whose members nobody has checked yet. */
 export type Fields = Record<string, unknown>;
@@ -73,12 +74,17 @@ export function booleanAt(path: string, value: unknown): boolean {
   return value;
 }
 
+/** Refuses what is too long for a model's name, wherever it stands: names that clients make up are remembered. */
+export function checkNameLength(model: string): void {
+  if (model.length > LIMITS.modelCharsMax) throw wrongField("model", `at most ${LIMITS.modelCharsMax} characters`);
+}
+
 /** The `model` member: what the client asks for. */
 export function checkModel(body: Fields): string {
   const model = body["model"];
   if (isAbsent(model)) throw missingField("model", "the alias to use, as GET /v1/models lists them");
   if (typeof model !== "string" || model.trim() === "") throw wrongField("model", "a non-empty string");
-  if (model.length > 512) throw wrongField("model", "at most 512 characters");
+  checkNameLength(model);
   // Half a character can be written into no path and no header.
   if (/\p{Surrogate}/u.test(model)) throw wrongField("model", "valid Unicode");
   return model;
