@@ -131,6 +131,30 @@ describe("a spool", () => {
     spool.close();
   });
 
+  it("takes no more memory for them than they are long", async () => {
+    let full = true;
+    const memory: [kept: number, long: number][] = [];
+    const write = (fd: number, bytes: Buffer) => {
+      if (full) throw new Error("no space left on device");
+      memory.push([bytes.buffer.byteLength, bytes.length]);
+      return writeSync(fd, bytes);
+    };
+    const { spool, text } = aSpool({ write, segmentBytes: 1_000 });
+    for (const line of ["first\n", "second\n", "third\n"]) {
+      spool.append(line);
+      await spool.written();
+    }
+    full = false;
+    await until("the spool is written again", () => !spool.failing);
+    expect(text()).toEqual(["first\nsecond\nthird\n"]);
+    // The first was not yet known to have to wait.
+    expect(memory.slice(1)).toEqual([
+      [7, 7],
+      [6, 6],
+    ]);
+    spool.close();
+  });
+
   it("bounds that memory, and counts what it cannot keep", async () => {
     const { spool } = aSpool({
       write: () => {

@@ -1,5 +1,6 @@
 import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
 import type { Clock, Timer } from "../core/clock.ts";
+import { ownBytes } from "../core/own-bytes.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
 import { FileSync } from "./file-sync.ts";
 import { type Position, SPOOL_START, segmentPath } from "./segments.ts";
@@ -165,7 +166,8 @@ export class Spool {
 
   /** While anything waits to be written the scratch memory, where that may lie, is left alone. No character takes over three bytes. */
   #bytesOf(text: string): Buffer {
-    if (this.#retry || text.length * 3 > this.#scratch.length) return Buffer.from(text);
+    if (this.#retry) return ownBytes(Buffer.from(text));
+    if (text.length * 3 > this.#scratch.length) return Buffer.from(text);
     return this.#scratch.subarray(0, this.#scratch.write(text));
   }
 

@@ -1,5 +1,6 @@
 import { Cancel } from "../core/cancel.ts";
 import type { Exchange, RequestBody, TextEncoding } from "../http/exchange.ts";
+import { HeldBytes } from "../http/upstream/held-bytes.ts";
 
 /** What a client was sent: enough to send it again. */
 export interface Recording {
@@ -18,8 +19,8 @@ export class LastingExchange implements Exchange {
   readonly #client: Exchange;
   readonly #bytesMax: number;
   #head: { status: number; headers: readonly string[] } | null = null;
-  #pieces: Buffer[] | null = [];
-  #bytes = 0;
+  /** In one piece: a stream's events are small, and each alone would hold on to more than it is. */
+  #body: HeldBytes | null = new HeldBytes();
   #onDrain: (() => void) | null = null;
 
   readonly #forget: () => void;
@@ -62,8 +63,8 @@ export class LastingExchange implements Exchange {
 
   /** What was sent; null: nothing yet, or more than is kept. */
   recording(): Recording | null {
-    if (!this.#head || !this.#pieces) return null;
-    return { ...this.#head, body: Buffer.concat(this.#pieces, this.#bytes) };
+    if (!this.#head || !this.#body) return null;
+    return { ...this.#head, body: Buffer.from(this.#body.view) };
   }
 
   header(name: string): string | undefined {
@@ -85,7 +86,7 @@ export class LastingExchange implements Exchange {
   respond(status: number, headers: readonly string[], body: Buffer | string, encoding: TextEncoding = "utf8"): void {
     if (this.headSent) return;
     this.#head = { status, headers };
-    this.#keep(typeof body === "string" ? Buffer.from(body, encoding) : Buffer.from(body));
+    this.#keep(typeof body === "string" ? Buffer.from(body, encoding) : body);
     this.#client.respond(status, headers, body, encoding);
   }
 
@@ -114,9 +115,8 @@ export class LastingExchange implements Exchange {
   }
 
   #keep(bytes: Buffer): void {
-    if (!this.#pieces) return;
-    this.#bytes += bytes.length;
-    if (this.#bytes > this.#bytesMax) this.#pieces = null;
-    else this.#pieces.push(Buffer.from(bytes));
+    if (!this.#body) return;
+    if (this.#body.length + bytes.length > this.#bytesMax) this.#body = null;
+    else this.#body.add(bytes, 0, bytes.length);
   }
 }

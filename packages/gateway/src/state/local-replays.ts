@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { ownBytes } from "../core/own-bytes.ts";
 import { STATE_BOUNDS } from "./bounds.ts";
 import type { Claim, ReplayRun, Replays } from "./state.ts";
 import { Watchers } from "./watchers.ts";
@@ -47,7 +48,7 @@ export class LocalReplays implements Replays {
   /** Keeps an answer that was made under another claim. */
   keep(key: string, bodyHash: string, answer: Buffer, ttlMs: number): void {
     if (answer.byteLength > STATE_BOUNDS.replayBytesMax) return;
-    this.#put(key, { bodyHash, until: this.#clock.monotonic() + ttlMs, answer: inOwnMemory(answer) });
+    this.#put(key, { bodyHash, until: this.#clock.monotonic() + ttlMs, answer: ownBytes(answer) });
     this.#sweepLater();
   }
 
@@ -122,11 +123,4 @@ export class LocalReplays implements Replays {
       if (this.#watchers.keys().length > 0) this.#look();
     });
   }
-}
-
-/** A small buffer is a piece of a pool that is eight kilobytes large, and keeps all of it. */
-function inOwnMemory(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.byteLength);
-  bytes.copy(own);
-  return own;
 }
