@@ -2,6 +2,10 @@ import type { JsonObject } from "../json.ts";
 import type { Step } from "../wire.ts";
 
 const RESPONSES_MAX = 1000;
+/** Of all together, about; the latest is kept whatever its size. */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** What an object or a list takes besides its texts, about. */
+const OBJECT_BYTES = 96;
 
 /** A response that is kept under its id. */
 export interface StoredResponse {
@@ -25,13 +29,18 @@ export interface StoredResponse {
 export class ResponseStore {
   #responses = new Map<string, StoredResponse>();
   #items = new Map<string, JsonObject>();
+  #sizes = new Map<string, number>();
+  #bytes = 0;
 
   put(response: StoredResponse): void {
-    if (this.#responses.size >= RESPONSES_MAX) {
-      const [oldest] = this.#responses.keys();
-      if (oldest !== undefined) this.delete(oldest);
+    const bytes = sizeOf([response.items, response.done]);
+    for (const oldest of this.#responses.keys()) {
+      if (this.#responses.size < RESPONSES_MAX && this.#bytes + bytes <= BYTES_MAX) break;
+      this.delete(oldest);
     }
     this.#responses.set(response.id, response);
+    this.#sizes.set(response.id, bytes);
+    this.#bytes += bytes;
     for (const item of response.items) if (typeof item.id === "string") this.#items.set(item.id, item);
   }
 
@@ -49,13 +58,32 @@ export class ResponseStore {
     const response = this.#responses.get(id);
     if (response === undefined) return false;
     for (const item of response.items) if (typeof item.id === "string") this.#items.delete(item.id);
+    this.#bytes -= this.#sizes.get(id) ?? 0;
+    this.#sizes.delete(id);
     return this.#responses.delete(id);
   }
 
   clear(): void {
     this.#responses = new Map();
     this.#items = new Map();
+    this.#sizes = new Map();
+    this.#bytes = 0;
   }
+}
+
+/** Bytes that a JSON value takes in memory, about. */
+function sizeOf(value: unknown): number {
+  let bytes = 0;
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (typeof one === "string") bytes += one.length;
+    else if (typeof one === "object" && one !== null) {
+      bytes += OBJECT_BYTES;
+      for (const member of Object.values(one)) left.push(member);
+    }
+  }
+  return bytes;
 }
 
 /** A response as it stands at `nowMs`. */
