@@ -1,6 +1,7 @@
 import type { AlertTarget } from "../config/snapshot.ts";
 import type { AlertKind } from "../core/alert-kinds.ts";
 import type { Timer } from "../core/clock.ts";
+import { clippedText } from "../core/own-text.ts";
 import { type Alert, type AlertState, alertBody } from "./alert.ts";
 import { ALERT_BOUNDS } from "./bounds.ts";
 import { Delivery, type DeliveryParts } from "./delivery.ts";
@@ -109,7 +110,7 @@ export class AlertSender {
   }
 
   #remember(given: Alert): Standing {
-    const alert = { ...given, text: given.text.slice(0, ALERT_BOUNDS.textCharsMax) };
+    const alert = { ...given, text: clippedText(given.text, ALERT_BOUNDS.textCharsMax) };
     const key = keyOf(alert.kind, alert.subject);
     const raisedAt = this.#parts.clock.monotonic();
     const known = this.#standing.get(key);

@@ -1,5 +1,6 @@
 import type { Call, Operation, PlatformFields } from "../core/call.ts";
 import { LIMITS } from "../core/limits.ts";
+import { clippedText } from "../core/own-text.ts";
 import { foundMembers } from "./call-members.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { platformFields } from "./platform-fields.ts";
@@ -44,7 +45,7 @@ export function plainBody(request: ClientRequest): Pick<Call, "body" | "members"
   const platform = platformFields(body, request);
   const { user } = body;
   if (platform.user === undefined && typeof user === "string" && user !== "")
-    platform.user = user.slice(0, LIMITS.labelCharsMax);
+    platform.user = clippedText(user, LIMITS.labelCharsMax);
   return { body, members, modelAt, platform };
 }
 

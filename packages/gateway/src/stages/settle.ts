@@ -2,6 +2,7 @@ import type { AttemptRow, RequestRow } from "@sluicegate/contract";
 import type { Call } from "../core/call.ts";
 import { CODES, type GatewayError, type ProviderFailure } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { clippedText } from "../core/own-text.ts";
 import { priceAt } from "../core/price.ts";
 import { hasDrifted } from "../routing/model-drift.ts";
 import type { Lease } from "./admit.ts";
@@ -51,7 +52,7 @@ function noteDrift(plane: DataPlane, { attempts }: Lease): void {
     const { model } = attempt.meter;
     const { deployment, provider, pool } = hop;
     if (failure !== null || model === null || !hasDrifted(deployment.model, model, provider.config)) continue;
-    const shown = model.slice(0, LIMITS.labelCharsMax);
+    const shown = clippedText(model, LIMITS.labelCharsMax);
     plane.alerts.onDrift(deployment, shown);
     if (plane.metrics.drifted(pool, shown))
       plane.log.warn("another model answers than the one that is pinned", {

@@ -1,5 +1,6 @@
 import type { Call, Capability, Operation } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { clippedText } from "../../core/own-text.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers } from "../call-members.ts";
 import { bodyJson, keepTexts } from "../exact-json.ts";
@@ -97,10 +98,10 @@ function platformOf(body: Fields, request: ClientRequest): Call["platform"] {
   const metadata = body["metadata"];
   const user = isObject(metadata) ? metadata["user_id"] : null;
   if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = user.slice(0, LIMITS.labelCharsMax);
+    platform.user = clippedText(user, LIMITS.labelCharsMax);
   }
   const session = request.header(SESSION_HEADER);
-  if (platform.session_id === undefined && session) platform.session_id = session.slice(0, LIMITS.labelCharsMax);
+  if (platform.session_id === undefined && session) platform.session_id = clippedText(session, LIMITS.labelCharsMax);
   return platform;
 }
 

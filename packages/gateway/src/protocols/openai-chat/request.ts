@@ -1,6 +1,7 @@
 import type { Call, Capability } from "../../core/call.ts";
 import { quotedText } from "../../core/json-text.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { clippedText } from "../../core/own-text.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers, membersIn } from "../call-members.ts";
 import {
@@ -49,7 +50,7 @@ export function decodeRequest(request: ClientRequest): Call {
   const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = user.slice(0, LIMITS.labelCharsMax);
+    platform.user = clippedText(user, LIMITS.labelCharsMax);
   }
   const call: Call = {
     dialect: "openai-chat",

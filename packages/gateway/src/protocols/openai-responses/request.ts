@@ -1,5 +1,6 @@
 import type { Call, Capability } from "../../core/call.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { clippedText } from "../../core/own-text.ts";
 import { foundMembers } from "../call-members.ts";
 import {
   checkBoolean,
@@ -45,7 +46,7 @@ export function decodeRequest(request: ClientRequest): Call {
   const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
   if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = user.slice(0, LIMITS.labelCharsMax);
+    platform.user = clippedText(user, LIMITS.labelCharsMax);
   }
   return {
     dialect: "openai-responses",

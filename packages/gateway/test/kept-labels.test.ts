@@ -1,0 +1,52 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { LIMITS } from "../src/core/limits.ts";
+import { clippedText } from "../src/core/own-text.ts";
+import { PROTOCOLS } from "../src/protocols/registry.ts";
+
+// Labels outlive their request: on rows, in lines that wait for the log's reader, in counts of refusals. A piece of a string holds
+// on to all of it, and these are cut from strings that clients make as long as they like.
+const MIB = 1024 * 1024;
+const COUNT = 16;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** Heap that `make` leaves in use, called several times, with what it made. */
+function heldBy<T>(make: (n: number) => T): { bytes: number; made: T[] } {
+  make(0);
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  const made = Array.from({ length: COUNT }, (_, n) => make(n));
+  collectGarbage();
+  return { bytes: process.memoryUsage().heapUsed - before, made };
+}
+
+const long = (n: number): string => `${n}`.padEnd(MIB, "x");
+const HI = { role: "user", content: "hi" };
+const bodies: [string, (user: string) => object][] = [
+  ["openai-chat", (user) => ({ model: "m", user, messages: [HI] })],
+  ["openai-chat", (user) => ({ model: "m", safety_identifier: user, messages: [HI] })],
+  ["openai-responses", (user) => ({ model: "m", user, input: "hi" })],
+  ["openai-embeddings", (user) => ({ model: "m", user, input: "hi" })],
+  ["openai-completions", (user) => ({ model: "m", user, prompt: "hi" })],
+  ["anthropic-messages", (user) => ({ model: "m", max_tokens: 1, metadata: { user_id: user }, messages: [HI] })],
+];
+
+test.each(bodies)("%s: the user of a call holds on to nothing but itself", (name, body) => {
+  const protocol = PROTOCOLS.find((one) => one.name === name);
+  const userOf = (n: number): string | undefined =>
+    protocol?.decodeRequest({
+      raw: Buffer.from(JSON.stringify(body(long(n)))),
+      header: (header) => (header === "content-type" ? "application/json" : undefined),
+      path: { query: "" },
+    }).platform.user;
+  const { bytes, made } = heldBy(userOf);
+  expect(made).toEqual(Array.from({ length: COUNT }, (_, n) => long(n).slice(0, LIMITS.labelCharsMax)));
+  expect(bytes).toBeLessThan((COUNT / 4) * MIB);
+});
+
+test("a clipped text is the beginning of the text, or the text", () => {
+  for (const text of ["", "ab", "abc", "abcd", `ab${"\u{1f600}"}`]) expect(clippedText(text, 3)).toBe(text.slice(0, 3));
+});
