@@ -1,9 +1,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { clippedText } from "../src/core/own-text.ts";
+import { systemRandom } from "../src/core/random.ts";
+import type { Exchange } from "../src/http/exchange.ts";
+import type { Protocol } from "../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../src/protocols/registry.ts";
+import { openVisit } from "../src/stages/visit.ts";
 
 // Labels outlive their request: on rows, in lines that wait for the log's reader, in counts of refusals. A piece of a string holds
 // on to all of it, and these are cut from strings that clients make as long as they like.
@@ -44,6 +49,17 @@ test.each(bodies)("%s: the user of a call holds on to nothing but itself", (name
     }).platform.user;
   const { bytes, made } = heldBy(userOf);
   expect(made).toEqual(Array.from({ length: COUNT }, (_, n) => long(n).slice(0, LIMITS.labelCharsMax)));
+  expect(bytes).toBeLessThan((COUNT / 4) * MIB);
+});
+
+test("neither does a client's own name for its request", () => {
+  const plane = { clock: systemClock, random: systemRandom() };
+  const nameOf = (n: number): string | null => {
+    const exchange = { header: (name: string) => (name === "x-request-id" ? long(n) : undefined) };
+    return openVisit(plane.clock, plane.random, exchange as Exchange, PROTOCOLS[0] as Protocol).clientRequestId;
+  };
+  const { bytes, made } = heldBy(nameOf);
+  expect(made).toEqual(Array.from({ length: COUNT }, (_, n) => long(n).slice(0, 128)));
   expect(bytes).toBeLessThan((COUNT / 4) * MIB);
 });
 
