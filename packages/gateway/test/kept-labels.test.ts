@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
@@ -9,23 +7,21 @@ import type { Exchange } from "../src/http/exchange.ts";
 import type { Protocol } from "../src/protocols/protocol.ts";
 import { PROTOCOLS } from "../src/protocols/registry.ts";
 import { openVisit } from "../src/stages/visit.ts";
+import { heldHeapBytes } from "./support/held-bytes.ts";
 
 // Labels outlive their request: on rows, in lines that wait for the log's reader, in counts of refusals. A piece of a string holds
 // on to all of it, and these are cut from strings that clients make as long as they like.
 const MIB = 1024 * 1024;
 const COUNT = 16;
 
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-
 /** Heap that `make` leaves in use, called several times, with what it made. */
 function heldBy<T>(make: (n: number) => T): { bytes: number; made: T[] } {
   make(0);
-  collectGarbage();
-  const before = process.memoryUsage().heapUsed;
-  const made = Array.from({ length: COUNT }, (_, n) => make(n));
-  collectGarbage();
-  return { bytes: process.memoryUsage().heapUsed - before, made };
+  const made: T[] = [];
+  const bytes = heldHeapBytes(() => {
+    for (let n = 0; n < COUNT; n++) made.push(make(n));
+  });
+  return { bytes, made };
 }
 
 const long = (n: number): string => `${n}`.padEnd(MIB, "x");

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { AttemptRow, RequestRow } from "@sluicegate/contract";
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
+import { heldHeapBytes } from "../../test/support/held-bytes.ts";
 import { LEDGER_LIMITS } from "./bounds.ts";
 import { requestParams, requestScalars } from "./columns.ts";
 import { anAttempt, aRow, aSettlement } from "./fixtures/rows.ts";
@@ -183,6 +184,25 @@ it("takes rows of more shapes than it keeps", () => {
   made.push(...many("again", ENOUGH, shapes[0]), ...many("late", ENOUGH, shapes.at(-1)));
   expect(ledger.apply(made)).toEqual([]);
   expectAll(ledger, made);
+});
+
+it("holds on to nothing of the rows that it has added", () => {
+  const MIB = 1024 * 1024;
+  const db = openSqlite(join(aDirectory(), "ledger.sqlite"), { busyTimeoutMs: 0, durable: false });
+  const shapes = new RowShapes(db);
+  let count = 0;
+  const add = (alias: string, batch: string) => {
+    // As a line is read: its columns are cut out of the text of a batch.
+    const id = batch.slice(0, 40);
+    shapes.add(requestParams(requestScalars(requestValues(aRow(id, { alias }))), [], null, null));
+  };
+  const held = heldHeapBytes(() => {
+    for (let shape = 0; shape < 16; shape++)
+      for (let row = 0; row < ENOUGH; row++) add(`alias ${shape}`, `req_${count++}_`.padEnd(MIB, "x"));
+  });
+  expect(db.prepare("SELECT count(*) FROM requests").pluck().get()).toBe(16 * ENOUGH);
+  expect(held).toBeLessThan(4 * MIB);
+  db.close();
 });
 
 it("keeps no shape with a long text, and none in its place", () => {

@@ -107,7 +107,10 @@ export class RowShapes {
     if (!adding) return this.#any.run(...row).changes > 0;
     const { statement, ownAt, own } = adding;
     for (let index = 0; index < own.length; index++) own[index] = row[ownAt[index] as number] as SqlValue;
-    return statement.run(...own).changes > 0;
+    const { changes } = statement.run(...own);
+    // They may be pieces of the text of a whole batch, and the next row of the shape may be long in coming.
+    own.fill(null);
+    return changes > 0;
   }
 
   /** The same for a row of which there will be no other of its shape. */

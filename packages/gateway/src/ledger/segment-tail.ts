@@ -96,6 +96,8 @@ export class SegmentTail {
     if (isAscii(read)) splitAscii(read.toString("latin1"), bytes, texts, starts);
     else splitUtf8(read, bytes, texts, starts);
     this.#position = { segment, bytes: bytes + count, lines: lines + texts.length };
+    // Room that a long line needed is not needed for the next.
+    if (this.#buffer.length > LEDGER_LIMITS.batchBytes) this.#buffer = Buffer.allocUnsafe(LEDGER_LIMITS.batchBytes);
     return { segment, linesBefore: lines, texts, starts };
   }
 }

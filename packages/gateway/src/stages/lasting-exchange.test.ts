@@ -1,20 +1,10 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
+import { heldBufferBytes } from "../../test/support/held-bytes.ts";
 import { Cancel } from "../core/cancel.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { LastingExchange } from "./lasting-exchange.ts";
 
 const MIB = 1024 * 1024;
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-
-/** Bytes of buffers that somebody holds. */
-function heldBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
-}
 
 function aLastingExchange(bytesMax: number): LastingExchange {
   const client = { cancel: new Cancel(), headSent: false, begin: () => {}, write: () => true, end: () => {} };
@@ -25,14 +15,15 @@ function aLastingExchange(bytesMax: number): LastingExchange {
 
 it("keeps a stream of small events in about as much memory as they are long", () => {
   const exchange = aLastingExchange(MIB);
-  const before = heldBytes();
   const event = Buffer.from("data: {}\n\n");
-  // Between two events, other requests have a use for small buffers, too.
-  for (let count = 0; count < 20_000; count++) {
-    exchange.write(event);
-    Buffer.from("x".repeat(1_500));
-  }
-  expect(heldBytes() - before).toBeLessThan(3 * MIB);
+  const held = heldBufferBytes(() => {
+    // Between two events, other requests have a use for small buffers, too.
+    for (let count = 0; count < 20_000; count++) {
+      exchange.write(event);
+      Buffer.from("x".repeat(1_500));
+    }
+  });
+  expect(held).toBeLessThan(3 * MIB);
   exchange.end(Buffer.from("data: [DONE]\n\n"));
   const recording = exchange.recording();
   expect(recording?.body.toString()).toBe(`${"data: {}\n\n".repeat(20_000)}data: [DONE]\n\n`);
