@@ -5,7 +5,7 @@ import { systemRandom } from "../core/random.ts";
 import { type Gateway, startGateway } from "../start-gateway.ts";
 import { createLog } from "../telemetry/log.ts";
 import { banner } from "./banner.ts";
-import { suitCollector } from "./collector.ts";
+import { suitBuffers, suitCollector } from "./collector.ts";
 
 /** Flags of `sluicegate serve`. */
 export interface ServeOptions {
@@ -23,6 +23,7 @@ export interface ServeOptions {
  */
 export async function runServe(options: ServeOptions): Promise<void> {
   suitCollector();
+  suitBuffers();
   // A reader that leaves, or a full disk, ends a command that prints. It must not end what serves.
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
   const log = createLog({ fd: 1, level: "info", access: true });
