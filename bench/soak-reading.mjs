@@ -19,13 +19,19 @@ export async function scrapeMetrics(port) {
   if (answer.status !== 200) throw new Error(`/metrics: status ${answer.status}: ${text}`);
 }
 
-/** Rows of the ledger in a data directory, by alias. The gateway must have ended. */
-export function rowsByAlias(folder) {
+/** Rows of the ledger in a data directory, by alias; those of aliases that are not asked for together. The gateway must have ended. */
+export function rowsByAlias(folder, aliases) {
   const Database = createRequire(join(import.meta.dirname, "../packages/gateway/package.json"))("better-sqlite3");
   const database = new Database(join(folder, "ledger.sqlite"), { readonly: true });
   try {
     const rows = database.prepare("SELECT alias, count(*) AS n FROM requests GROUP BY alias").all();
-    return Object.fromEntries(rows.map(({ alias, n }) => [alias, n]));
+    const counts = Object.fromEntries(aliases.map((alias) => [alias, 0]));
+    let others = 0;
+    for (const { alias, n } of rows) {
+      if (alias in counts) counts[alias] = n;
+      else others += n;
+    }
+    return { ...counts, "refused before it had one, or another": others };
   } finally {
     database.close();
   }

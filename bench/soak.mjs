@@ -35,7 +35,7 @@ async function main() {
     const open = (await rig.counts()).openStreams;
     await end(gateway.child);
     const results = { startedAt, minutes, rate, versions: found, idle, samples, counts: load.counts, stats, open };
-    results.rows = rowsByAlias(gateway.data);
+    results.rows = rowsByAlias(gateway.data, ["plain", "limited", "faulty", "gone"]);
     results.growth = growthOf(samples);
     mkdirSync(WORK, { recursive: true });
     writeFileSync(join(WORK, "last-soak"), JSON.stringify(results));
