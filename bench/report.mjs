@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NONE_MB, SOAK_MINUTES_MIN, summary } from "./statistics.mjs";
+import { NONE_MB, SOAK_MINUTES_MIN } from "./soak-verdict.mjs";
+import { summary } from "./statistics.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 

@@ -9,13 +9,11 @@ import { openRig } from "./rig.mjs";
 import { soakConfig } from "./soak-config.mjs";
 import { SoakLoad } from "./soak-load.mjs";
 import { readStats, rowsByAlias, scrapeMetrics } from "./soak-reading.mjs";
-import { NONE_MB, percentile, SOAK_MINUTES_MIN, slope } from "./statistics.mjs";
+import { growthOf, leftIn, NONE_MB, SOAK_MINUTES_MIN } from "./soak-verdict.mjs";
 import { startSluicegate, versions, WORK } from "./targets.mjs";
 
 const SAMPLE_MS = 5_000;
 const RELOAD_MS = 300_000;
-/** What is thrown away at the start: caches fill, V8 finds its sizes, idempotency keys live ten minutes. */
-const WARM_SHARE = 0.25;
 
 async function main() {
   const { minutes, rate } = readOptions();
@@ -37,8 +35,6 @@ async function main() {
     const results = { startedAt, minutes, rate, versions: found, idle, samples, counts: load.counts, stats, open };
     results.rows = rowsByAlias(gateway.data, ["plain", "limited", "faulty", "gone"]);
     results.growth = growthOf(samples);
-    mkdirSync(WORK, { recursive: true });
-    writeFileSync(join(WORK, "last-soak"), JSON.stringify(results));
     process.stdout.write(`${describe(results)}\n`);
     judge(results, load);
     rig.remove();
@@ -74,36 +70,17 @@ async function run({ load, gateway, minutes }) {
   return samples;
 }
 
-/** Growth of the memory after the warm-up, in MB an hour: the median slope between all pairs of samples, which a single peak does not move. */
-function growthOf(samples) {
-  const last = samples.at(-1).minute;
-  const kept = samples.filter(({ minute }) => minute >= last * WARM_SHARE);
-  const perHour = slope(kept.map(({ minute, rss }) => [minute / 60, rss]));
-  const median = (from, to) =>
-    percentile(
-      kept.filter(({ minute }) => minute >= last * from && minute < last * to).map(({ rss }) => rss),
-      0.5,
-    );
-  return {
-    perHour,
-    quarters: [0.25, 0.5, 0.75].map((from) => median(from, from + 0.25)),
-    peak: Math.max(...kept.map(({ rss }) => rss)),
-  };
-}
-
-/** Fails where anything was kept or lost, whatever the memory says. */
-function judge({ growth, minutes, stats, open, rows }, load) {
-  const wrong = load.rowsMissing(rows);
-  if (stats.in_flight !== 0) wrong.push(`${stats.in_flight} requests still in flight`);
-  if (open !== 0) wrong.push(`${open} streams still open at the upstream`);
-  if (minutes >= SOAK_MINUTES_MIN && growth.perHour > NONE_MB)
-    wrong.push(`memory grows by ${growth.perHour.toFixed(1)} MB an hour`);
-  if (wrong.length > 0) throw new Error(wrong.join("; "));
-  say(
-    minutes >= SOAK_MINUTES_MIN
-      ? "flat, nothing kept, every row there"
-      : "nothing kept, every row there; too short to say whether memory grows",
-  );
+/** Keeps what was found for the report, unless something else was wrong than memory; then says so. */
+function judge(results, load) {
+  const lost = [...load.rowsMissing(results.rows), ...leftIn(results)];
+  if (lost.length > 0) throw new Error(lost.join("; "));
+  mkdirSync(WORK, { recursive: true });
+  writeFileSync(join(WORK, "last-soak"), JSON.stringify(results));
+  if (results.minutes < SOAK_MINUTES_MIN)
+    return say("nothing kept, every row there; too short to say whether memory grows");
+  const { perHour } = results.growth;
+  if (perHour > NONE_MB) throw new Error(`memory grows by ${perHour.toFixed(1)} MB an hour`);
+  say("flat, nothing kept, every row there");
 }
 
 function describe({ minutes, rate, idle, samples, growth, counts, rows }) {

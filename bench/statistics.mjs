@@ -24,9 +24,3 @@ export function slope(points) {
     for (const [otherX, otherY] of points.slice(i + 1)) if (otherX !== x) slopes.push((otherY - y) / (otherX - x));
   return percentile(slopes, 0.5);
 }
-
-/** Growth of memory in MB an hour that counts as none: what the floor of a collector's saw moves without any leak. */
-export const NONE_MB = 5;
-
-/** A shorter soak says nothing of growth. */
-export const SOAK_MINUTES_MIN = 30;

@@ -54,12 +54,12 @@ export async function startSluicegate({
   const config = join(folder, `${name}.yaml`);
   writeFileSync(config, configOf(port, upstreamPort, store));
   const log = join(folder, `${name}-access.log`);
-  const args = [...nodeArgs, main, "serve", "--config", config, "--data-dir", join(folder, `${name}-data`)];
+  const data = join(folder, `${name}-data`);
+  const args = [...nodeArgs, main, "serve", "--config", config, "--data-dir", data];
   const env = { NODE_ENV: "production", SLUICEGATE_ADMIN_KEY: "" };
   const child = start({ name, core: PROXY_CORE, command: process.execPath, args, log, env, cwd: folder });
   await untilReady(child, () => listens(port));
   const headers = { authorization: `Bearer ${KEY}` };
-  const data = join(folder, `${name}-data`);
   return { ...target(name, child, { port, headers }), translatedPath: "/v1/messages", data };
 }
 

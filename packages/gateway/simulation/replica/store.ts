@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/core/clock.ts";
+import { Holds } from "../../src/state/holds.ts";
 import { type Draw, LocalCeilings } from "../../src/state/local-ceilings.ts";
 import { type MemoryStore, memoryState, memoryStore } from "../../src/state/memory.ts";
 import type { Claim, ReserveRequest, ReserveResult, Settlement, SharedState } from "../../src/state/state.ts";
@@ -54,7 +55,7 @@ class RemoteState implements SharedState {
   readonly #store: VirtualStore;
   readonly #shared: SharedState;
   readonly #alone: LocalCeilings;
-  readonly #holds = new Map<string, { request: ReserveRequest; draws: Draw[] }>();
+  readonly #holds = new Holds<{ request: ReserveRequest; draws: Draw[] }>();
   /** When the last of what is on its way arrives: over one connection, everything comes in its order. */
   readonly #lastMs = { there: 0, back: 0 };
   /** Told when the store is back. */
@@ -89,21 +90,18 @@ class RemoteState implements SharedState {
     if (answer) return answer;
     const reserved = this.#alone.reserve(request, this.#clock.monotonic());
     if (!reserved.ok) return reserved;
-    this.#holds.set(request.holder, { request, draws: reserved.draws });
+    this.#holds.add(request.holder, { request, draws: reserved.draws });
     return { ok: true };
   }
 
   settle(settlement: Settlement): void {
-    const hold = this.#holds.get(settlement.holder);
+    const hold = this.#holds.take(settlement.holder);
     if (!hold) return this.#send(() => this.#shared.settle(settlement));
-    this.#holds.delete(settlement.holder);
     this.#alone.settle(hold.request, hold.draws, settlement.usedTokens, this.#clock.monotonic());
   }
 
   reservedTokens(): number {
-    let sum = this.#shared.reservedTokens();
-    for (const { request } of this.#holds.values()) sum += request.tokens;
-    return sum;
+    return this.#shared.reservedTokens() + this.#holds.tokens();
   }
 
   used: SharedState["used"] = (ceiling) => this.#shared.used(ceiling);

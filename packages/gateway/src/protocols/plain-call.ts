@@ -1,9 +1,7 @@
 import type { Call, Operation, PlatformFields } from "../core/call.ts";
-import { LIMITS } from "../core/limits.ts";
-import { clippedText } from "../core/own-text.ts";
 import { foundMembers } from "./call-members.ts";
 import { parseJsonBody } from "./json-body.ts";
-import { platformFields } from "./platform-fields.ts";
+import { platformFields, takeLabel } from "./platform-fields.ts";
 import type { ClientRequest } from "./protocol.ts";
 
 /** What every call without messages, tools and sampling has to say for itself. */
@@ -44,8 +42,7 @@ export function plainBody(request: ClientRequest): Pick<Call, "body" | "members"
   const { members, modelAt } = foundMembers(raw, parsed);
   const platform = platformFields(body, request);
   const { user } = body;
-  if (platform.user === undefined && typeof user === "string" && user !== "")
-    platform.user = clippedText(user, LIMITS.labelCharsMax);
+  takeLabel(platform, "user", user);
   return { body, members, modelAt, platform };
 }
 

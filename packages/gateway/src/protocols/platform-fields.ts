@@ -2,6 +2,7 @@ import { PLATFORM_HEADER_PREFIX } from "@sluicegate/contract";
 import type { PlatformFields } from "../core/call.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { clippedText } from "../core/own-text.ts";
 import { type Fields, isAbsent, isObject, wrongField } from "./field-checks.ts";
 import type { ClientRequest } from "./protocol.ts";
 
@@ -42,6 +43,12 @@ export const PLATFORM_MEMBERS: readonly string[] = ["gateway", ...TOP_LEVEL];
 /** Whether a body holds one of them, be it null. By their own names, which is faster than in a loop. */
 export function sendsPlatformMember({ gateway, session_id, cache_policy, hedge }: Fields): boolean {
   return gateway !== undefined || session_id !== undefined || cache_policy !== undefined || hedge !== undefined;
+}
+
+/** Takes a label in the dialect's own words, where the platform's field does not say it. */
+export function takeLabel(platform: PlatformFields, field: "user" | "session_id", said: unknown): void {
+  if (platform[field] !== undefined || typeof said !== "string" || said === "") return;
+  platform[field] = clippedText(said, LIMITS.labelCharsMax);
 }
 
 /**

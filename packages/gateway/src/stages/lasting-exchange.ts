@@ -1,6 +1,6 @@
 import { Cancel } from "../core/cancel.ts";
+import { HeldBytes } from "../core/held-bytes.ts";
 import type { Exchange, RequestBody, TextEncoding } from "../http/exchange.ts";
-import { HeldBytes } from "../http/upstream/held-bytes.ts";
 
 /** What a client was sent: enough to send it again. */
 export interface Recording {

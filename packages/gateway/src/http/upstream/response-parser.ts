@@ -1,6 +1,6 @@
+import { HeldBytes } from "../../core/held-bytes.ts";
 import type { UpstreamHeaders } from "../../core/transport.ts";
 import { hexDigit, readChunkSize } from "./chunk-size.ts";
-import { HeldBytes } from "./held-bytes.ts";
 import { RememberedHead } from "./remembered-head.ts";
 import { framingOf, isReusable, ProtocolError, parseHead, type ResponseHead } from "./response-head.ts";
 

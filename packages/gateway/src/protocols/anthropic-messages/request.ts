@@ -1,6 +1,4 @@
 import type { Call, Capability, Operation } from "../../core/call.ts";
-import { LIMITS } from "../../core/limits.ts";
-import { clippedText } from "../../core/own-text.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers } from "../call-members.ts";
 import { bodyJson, keepTexts } from "../exact-json.ts";
@@ -18,7 +16,7 @@ import {
 import { parseJsonBody } from "../json-body.ts";
 import type { Edit } from "../json-members.ts";
 import type { MessageFacts } from "../message-facts.ts";
-import { PLATFORM_MEMBERS, platformFields } from "../platform-fields.ts";
+import { PLATFORM_MEMBERS, platformFields, takeLabel } from "../platform-fields.ts";
 import type { ClientRequest, Target } from "../protocol.ts";
 import { dialectHeaders } from "./headers.ts";
 import { checkSystem, readMessages } from "./messages.ts";
@@ -97,11 +95,8 @@ function platformOf(body: Fields, request: ClientRequest): Call["platform"] {
   const platform = platformFields(body, request);
   const metadata = body["metadata"];
   const user = isObject(metadata) ? metadata["user_id"] : null;
-  if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = clippedText(user, LIMITS.labelCharsMax);
-  }
-  const session = request.header(SESSION_HEADER);
-  if (platform.session_id === undefined && session) platform.session_id = clippedText(session, LIMITS.labelCharsMax);
+  takeLabel(platform, "user", user);
+  takeLabel(platform, "session_id", request.header(SESSION_HEADER));
   return platform;
 }
 

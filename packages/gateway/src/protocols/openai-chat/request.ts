@@ -1,7 +1,5 @@
 import type { Call, Capability } from "../../core/call.ts";
 import { quotedText } from "../../core/json-text.ts";
-import { LIMITS } from "../../core/limits.ts";
-import { clippedText } from "../../core/own-text.ts";
 import type { Bytes } from "../../core/pieces.ts";
 import { editBody, foundMembers, membersIn } from "../call-members.ts";
 import {
@@ -18,7 +16,7 @@ import {
 import { parseJsonBody } from "../json-body.ts";
 import { type Edit, editMembers, membersOf } from "../json-members.ts";
 import type { MessageFacts } from "../message-facts.ts";
-import { PLATFORM_MEMBERS, platformFields, sendsPlatformMember } from "../platform-fields.ts";
+import { PLATFORM_MEMBERS, platformFields, sendsPlatformMember, takeLabel } from "../platform-fields.ts";
 import type { ClientRequest, Quirks, Target } from "../protocol.ts";
 import { readMessages } from "./messages.ts";
 import { strictSplice } from "./strict.ts";
@@ -49,9 +47,7 @@ export function decodeRequest(request: ClientRequest): Call {
   const olderCap = integerAt("max_tokens", body["max_tokens"]);
   const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
-  if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = clippedText(user, LIMITS.labelCharsMax);
-  }
+  takeLabel(platform, "user", user);
   const call: Call = {
     dialect: "openai-chat",
     operation: "chat",

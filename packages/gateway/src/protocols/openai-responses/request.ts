@@ -1,6 +1,4 @@
 import type { Call, Capability } from "../../core/call.ts";
-import { LIMITS } from "../../core/limits.ts";
-import { clippedText } from "../../core/own-text.ts";
 import { foundMembers } from "../call-members.ts";
 import {
   checkBoolean,
@@ -14,7 +12,7 @@ import {
   wrongField,
 } from "../field-checks.ts";
 import { parseJsonBody } from "../json-body.ts";
-import { platformFields } from "../platform-fields.ts";
+import { platformFields, takeLabel } from "../platform-fields.ts";
 import type { ClientRequest } from "../protocol.ts";
 import { type InputFacts, readInput } from "./items.ts";
 import { toolLists } from "./offered-tools.ts";
@@ -45,9 +43,7 @@ export function decodeRequest(request: ClientRequest): Call {
   checkFields(body);
   const platform = platformFields(body, request);
   const user = isAbsent(body["user"]) ? body["safety_identifier"] : body["user"];
-  if (platform.user === undefined && typeof user === "string" && user !== "") {
-    platform.user = clippedText(user, LIMITS.labelCharsMax);
-  }
+  takeLabel(platform, "user", user);
   return {
     dialect: "openai-responses",
     operation: "chat",
